@@ -8,6 +8,7 @@ use crate::query::release_words;
 
 use super::part_marks::part_marks;
 use super::path_flags::flags_of_path;
+use super::path_language::{LanguageRank, LanguageReader};
 use super::path_numbers::{
     ListedNumbers, PathNumbers, PathParts, TEXT_EXTENSIONS, numbers_of, split_number,
 };
@@ -236,16 +237,26 @@ struct Chooser<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FirstCriteria {
     is_other_year: bool,
+    is_other_language: bool,
     differs_in_forced: bool,
+    language: LanguageRank,
 }
 
 impl Chooser<'_> {
     fn best(&self, request: &TextRequest, wants_episode: bool) -> Option<usize> {
         let flags: Vec<FlagSet> = self.paths.iter().map(flags_of_path).collect();
         let title = PathWords::of(self.record.title);
-        let first_criteria = |idx: usize| FirstCriteria {
-            is_other_year: self.is_other_year(&self.paths[idx], &title),
-            differs_in_forced: flags[idx].contains(Flag::Forced) != self.record.is_forced,
+        let fitting: Vec<&PathParts> = self.fitting.iter().map(|idx| &self.paths[*idx]).collect();
+        let record = self.record;
+        let languages = LanguageReader::new(record.language, record.title, &title, &fitting);
+        let first_criteria = |idx: usize| {
+            let language = languages.rank(&self.paths[idx]);
+            FirstCriteria {
+                is_other_year: self.is_other_year(&self.paths[idx], &title),
+                is_other_language: language == LanguageRank::Other,
+                differs_in_forced: flags[idx].contains(Flag::Forced) != record.is_forced,
+                language,
+            }
         };
         let ranked: Vec<(FirstCriteria, usize)> = self
             .fitting

@@ -7,6 +7,7 @@ mod number_words;
 mod path_numbers;
 mod part_marks;
 mod path_flags;
+mod path_language;
 mod chosen;
 
 pub use chosen::{ChoiceRecord, TextCandidate, TextRequest, choose_text, listed_numbers};

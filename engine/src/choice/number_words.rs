@@ -4,17 +4,17 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MarkerWord {
     pub(super) season: u32,
-    pub(super) episodes: Numbers,
+    pub(super) episodes: EpisodeNumbers,
 }
 
 /// The first and the largest of the numbers in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Numbers {
+pub(super) struct EpisodeNumbers {
     pub(super) first: u32,
     pub(super) largest: u32,
 }
 
-impl Numbers {
+impl EpisodeNumbers {
     /// A single number.
     pub(super) const fn single(number: u32) -> Self {
         Self {
@@ -62,7 +62,7 @@ pub(super) fn marker(word: &str) -> Option<MarkerWord> {
 }
 
 /// Reads an episode word and its number, glued together.
-pub(super) fn episode_word(word: &str) -> Option<Numbers> {
+pub(super) fn episode_word(word: &str) -> Option<EpisodeNumbers> {
     EPISODE_WORDS.iter().find_map(|prefix| {
         let (first, rest) = take_number(word.strip_prefix(prefix)?, 4)?;
         further_numbers(first, rest, "e")
@@ -75,9 +75,9 @@ pub(super) fn is_episode_word(word: &str) -> bool {
 }
 
 /// Reads `(eN{1,3})+`.
-pub(super) fn further_episodes(word: &str) -> Option<Numbers> {
+pub(super) fn further_episodes(word: &str) -> Option<EpisodeNumbers> {
     let (first, rest) = take_number(word.strip_prefix('e')?, 3)?;
-    let mut numbers = Numbers::single(first);
+    let mut numbers = EpisodeNumbers::single(first);
     let rest = take_further(&mut numbers, rest, "e")?;
     rest.is_empty().then_some(numbers)
 }
@@ -111,8 +111,8 @@ pub(super) fn ordinal(word: &str) -> Option<u32> {
 }
 
 /// The largest of several numbers up to the end of a word, perhaps with a version behind.
-fn further_numbers(first: u32, rest: &str, joint: &str) -> Option<Numbers> {
-    let mut numbers = Numbers::single(first);
+fn further_numbers(first: u32, rest: &str, joint: &str) -> Option<EpisodeNumbers> {
+    let mut numbers = EpisodeNumbers::single(first);
     let rest = take_further(&mut numbers, rest, joint)?;
     let is_version = |rest: &str| {
         let digit = rest.strip_prefix('v');
@@ -121,7 +121,11 @@ fn further_numbers(first: u32, rest: &str, joint: &str) -> Option<Numbers> {
     (rest.is_empty() || is_version(rest)).then_some(numbers)
 }
 
-fn take_further<'a>(numbers: &mut Numbers, mut rest: &'a str, joint: &str) -> Option<&'a str> {
+fn take_further<'a>(
+    numbers: &mut EpisodeNumbers,
+    mut rest: &'a str,
+    joint: &str,
+) -> Option<&'a str> {
     while let Some(digits) = rest.strip_prefix(joint) {
         let (number, after) = take_number(digits, 3)?;
         numbers.largest = numbers.largest.max(number);
@@ -169,11 +173,11 @@ mod tests {
 
     #[test]
     fn search_rule_7_2_words_of_episodes_and_seasons() {
-        assert_eq!(episode_word("cap102"), Some(Numbers::single(102)));
-        assert_eq!(episode_word("e1234"), Some(Numbers::single(1234)));
+        assert_eq!(episode_word("cap102"), Some(EpisodeNumbers::single(102)));
+        assert_eq!(episode_word("e1234"), Some(EpisodeNumbers::single(1234)));
         assert_eq!(
             episode_word("ep1e2v3"),
-            Some(Numbers {
+            Some(EpisodeNumbers {
                 first: 1,
                 largest: 2
             })
@@ -187,7 +191,7 @@ mod tests {
         assert_eq!(ordinal("2"), None);
         assert_eq!(
             further_episodes("e3e4"),
-            Some(Numbers {
+            Some(EpisodeNumbers {
                 first: 3,
                 largest: 4
             })

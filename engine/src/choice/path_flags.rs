@@ -1,16 +1,18 @@
 //! Flags that a path tells (SEARCH.md 7.11).
 
 use crate::model::FlagSet;
+use crate::name::without_site;
 use crate::text::named_flags;
 
 use super::path_numbers::PathParts;
 use super::path_words::PathWords;
 
-/// The flags that the words of a path tell.
+/// The flags that the words of a path tell, less what a site adds.
 pub(super) fn flags_of_path(path: &PathParts) -> FlagSet {
+    let name = PathWords::of(&without_site(&path.name));
     let directories = path.parts[1..].iter().rev();
     let words: Vec<&str> = directories
-        .chain([&path.base])
+        .chain([&name])
         .flat_map(PathWords::iter)
         .collect();
     named_flags(&words.join(" "))

@@ -1,10 +1,11 @@
 //! Season and episodes that a path tells (SEARCH.md 7.1 to 7.6).
 
+use crate::name::language_of;
 use crate::text::without_ending;
 
 use super::number_words::{
-    Numbers, episode_word, further_episodes, is_episode_word, is_full_season_word, is_season_word,
-    marker, number, ordinal, season_word,
+    EpisodeNumbers, episode_word, further_episodes, is_episode_word, is_full_season_word,
+    is_season_word, marker, number, ordinal, season_word,
 };
 use super::path_words::PathWords;
 
@@ -52,8 +53,14 @@ impl EpisodeRange {
 pub(super) struct PathParts {
     /// The parts from the base name to the outermost directory.
     pub(super) parts: Vec<PathWords>,
-    /// Words of the base name without an ending such as `vtt.srt`.
+    /// The base name without an ending such as `vtt.srt`, as it is written.
+    pub(super) name: String,
+    /// Words of that name.
     pub(super) base: PathWords,
+    /// The directories as they are written, the nearest first.
+    pub(super) directories: Vec<String>,
+    /// The base name without its extension, as it is written.
+    stem: String,
 }
 
 impl PathParts {
@@ -62,12 +69,16 @@ impl PathParts {
         let base = parts.next().unwrap_or_default();
         let stem = without_extension(base);
         let name = without_ending(base);
+        let directories: Vec<String> = parts.map(str::to_owned).collect();
         Self {
             parts: std::iter::once(stem)
-                .chain(parts)
+                .chain(directories.iter().map(String::as_str))
                 .map(PathWords::of)
                 .collect(),
             base: PathWords::of(name),
+            name: name.to_owned(),
+            directories,
+            stem: stem.to_owned(),
         }
     }
 
@@ -112,7 +123,7 @@ pub(super) fn numbers_of(paths: &[PathParts]) -> Vec<PathNumbers> {
 
 /// An episode where it is found in a part.
 struct FoundEpisode {
-    numbers: Numbers,
+    numbers: EpisodeNumbers,
     season: Option<u32>,
     is_marked: bool,
     /// Place of the word behind it.
@@ -172,14 +183,14 @@ fn named_episode(part: &PathWords, idx: usize) -> Option<FoundEpisode> {
         && part.gap(idx + 2) == ".";
     if let Some(episode) = number(second, 2).filter(|_| is_pointed) {
         return Some(FoundEpisode {
-            numbers: Numbers::single(episode),
+            numbers: EpisodeNumbers::single(episode),
             season: Some(first),
             is_marked: true,
             next: idx + 3,
         });
     }
     Some(FoundEpisode {
-        numbers: Numbers::single(first),
+        numbers: EpisodeNumbers::single(first),
         season: None,
         is_marked: false,
         next: idx + 2,
@@ -276,7 +287,7 @@ fn counted_episodes(paths: &[PathParts]) -> Vec<Option<u32>> {
         .iter()
         .map(|path| {
             let has_number = path.parts[0].iter().any(|word| number(word, 4).is_some());
-            has_number.then(|| &path.parts[0])
+            (has_number && !is_numbered_language(&path.stem)).then(|| &path.parts[0])
         })
         .collect();
     let numbered: Vec<&PathWords> = bases.iter().flatten().copied().collect();
@@ -297,6 +308,14 @@ fn counted_episodes(paths: &[PathParts]) -> Vec<Option<u32>> {
     } else {
         vec![None; paths.len()]
     }
+}
+
+/// Returns true for `2_English`.
+fn is_numbered_language(stem: &str) -> bool {
+    let Some((digits, language)) = stem.split_once('_') else {
+        return false;
+    };
+    number(digits, 2).is_some() && language_of(language).is_some()
 }
 
 /// A single number from 100 on as season and episode, when its season is that of the path, else the

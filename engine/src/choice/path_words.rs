@@ -8,12 +8,12 @@ pub(super) struct PathWords {
     /// The part as it is written, with an `x` in place of `×` between digits.
     text: String,
     folded: String,
-    words: Vec<Word>,
+    words: Vec<PathWord>,
 }
 
 /// Bytes of a word in the text, and its end in the folded text.
 #[derive(Debug, Clone, Copy)]
-struct Word {
+struct PathWord {
     start: usize,
     end: usize,
     folded_end: usize,
@@ -24,7 +24,7 @@ impl PathWords {
     pub(super) fn of(text: &str) -> Self {
         let text = with_plain_times(text);
         let mut folded = String::with_capacity(text.len());
-        let mut words: Vec<Word> = Vec::new();
+        let mut words: Vec<PathWord> = Vec::new();
         let mut is_inside = false;
         for (at, character) in text.char_indices() {
             let end = at + character.len_utf8();
@@ -37,7 +37,7 @@ impl PathWords {
                 let folded_end = folded.len();
                 match words.last_mut().filter(|_| is_inside) {
                     Some(word) => (word.end, word.folded_end) = (end, folded_end),
-                    None => words.push(Word {
+                    None => words.push(PathWord {
                         start: at,
                         end,
                         folded_end,

@@ -45,4 +45,5 @@ pub use path_refusal::PathRefusal;
 pub use query_name::{QueryName, tells_date};
 pub use query_numbers::NumberLookup;
 pub use release_facts::{ReleaseFacts, is_file_ending};
+pub(crate) use told_language::without_site;
 pub use told_language::{ToldLanguage, language_of_folder};

@@ -557,7 +557,7 @@ fn added_bracket(text: &str) -> Option<usize> {
     let is_plain = !text[start..].contains(|c: char| c.is_ascii_digit())
         && (0..inside.len()).all(|idx| {
             let word = inside.word(idx);
-            flag(word).is_none() && word_tag(word).is_none()
+            flag(word).is_none() && language_before(&inside, idx + 1).is_none()
         });
     let before = NameTokens::of_plain(text[..start].to_owned());
     (is_plain && ends_in_tag(&before, before.len())).then(|| before.end(before.len() - 1))

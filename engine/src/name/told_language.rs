@@ -1,7 +1,7 @@
 //! Languages that the name of one text among others tells (NAMES.md L5): of a file in an archive,
 //! whose place among its neighbours shows what is a title.
 
-use super::language::{LanguageWords, language_before};
+use super::language::{LanguageWords, language_before, region_before};
 use super::language_words::{WordForm, is_doubtful, word_tag};
 use super::marks::{Circumstances, FolderSeason};
 use super::name_words::NameWords;
@@ -105,6 +105,7 @@ impl ToldLanguage {
 pub fn language_of_folder(name: &str) -> Option<String> {
     let tokens = NameTokens::new(name);
     let mut found = languages(&tokens);
+    found.retain(|it| tokens.word(it.words.start) != "hi");
     if found.len() > 1 {
         found.retain(|it| tokens.word(it.words.start) != "en");
     }
@@ -118,12 +119,24 @@ pub fn language_of_folder(name: &str) -> Option<String> {
     is_alone.then(|| language.tag.clone())
 }
 
+/// A base name without what a site adds to its end.
+pub(crate) fn without_site(base_name: &str) -> String {
+    let circumstances = Circumstances {
+        is_query: false,
+        year_last: YEAR_LAST,
+        folder: FolderSeason::Outside,
+    };
+    without_additions(plain(base_name), circumstances)
+}
+
 /// Place behind the last word that is neither a flag nor digits.
 fn end_before_flags(tokens: &NameTokens) -> usize {
     let mut end = tokens.len();
     while let Some(last) = end.checked_sub(1) {
         let word = tokens.word(last);
-        if flag(word).is_none() && number(word, 1..=9).is_none() {
+        let is_tag = flag(word).is_some() || number(word, 1..=9).is_some();
+        // `es-419` ends in digits, and `hi` is a flag here.
+        if !is_tag || region_before(tokens, end).is_some() {
             break;
         }
         end = last;

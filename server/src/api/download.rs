@@ -73,9 +73,9 @@ struct ReadyFile {
     open: OpenFile,
 }
 
-/// Answers with the file of a record (API.md, download), or with one text of it (API.md 17): at once
-/// if it is open on this worker, else after it has been made, opened, compressed, or fetched from
-/// upstream.
+/// Answers with the file of a record (API.md, download), or with one text of it (API.md 17): at
+/// once if it is open on this worker, else after it has been made, opened, compressed, or fetched
+/// from upstream.
 pub(super) fn answer(
     worker: &Arc<ApiWorker>,
     context: RequestContext,

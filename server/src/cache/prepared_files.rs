@@ -47,7 +47,8 @@ pub struct FilesVersion {
     pub generation: u64,
 }
 
-/// A worker's prepared files by what was requested, a record or a text of one: a repeated download reads no record and builds no header.
+/// A worker's prepared files by request, for a record or a text of one: a repeated download reads
+/// no record and builds no header.
 ///
 /// An entry is valid while its snapshot is current and no file was forgotten or replaced. If a
 /// stored file is lost, opening it fails.

@@ -62,6 +62,23 @@ pub enum ApiError {
     InvalidAddressParameter(&'static str),
 }
 
+const NO_RELEASE_ID: (StatusCode, &str) = (
+    StatusCode::BAD_REQUEST,
+    r#"{"detail":"Subtitle missing source_release_id to download"}"#,
+);
+const EXTRACTION_FAILED: (StatusCode, &str) = (
+    StatusCode::BAD_REQUEST,
+    r#"{"detail":"Failed to extract file from archive"}"#,
+);
+const CONVERSION_FAILED: (StatusCode, &str) = (
+    StatusCode::BAD_REQUEST,
+    r#"{"detail":"Failed to convert subtitle"}"#,
+);
+const FILE_NOT_IN_ARCHIVE: (StatusCode, &str) = (
+    StatusCode::NOT_FOUND,
+    r#"{"detail":"File not found in archive"}"#,
+);
+
 impl ApiError {
     /// Its status.
     pub fn status(self) -> u16 {
@@ -76,26 +93,14 @@ impl ApiError {
                 StatusCode::BAD_REQUEST,
                 r#"{"detail":"Provide at least one search criteria: query, title, catalog_id or public_id"}"#,
             ),
-            Self::NoReleaseId => (
-                StatusCode::BAD_REQUEST,
-                r#"{"detail":"Subtitle missing source_release_id to download"}"#,
-            ),
+            Self::NoReleaseId => NO_RELEASE_ID,
             Self::DownloadFailed => (
                 StatusCode::BAD_REQUEST,
                 r#"{"detail":"Failed to download subtitle"}"#,
             ),
-            Self::ExtractionFailed => (
-                StatusCode::BAD_REQUEST,
-                r#"{"detail":"Failed to extract file from archive"}"#,
-            ),
-            Self::ConversionFailed => (
-                StatusCode::BAD_REQUEST,
-                r#"{"detail":"Failed to convert subtitle"}"#,
-            ),
-            Self::FileNotInArchive => (
-                StatusCode::NOT_FOUND,
-                r#"{"detail":"File not found in archive"}"#,
-            ),
+            Self::ExtractionFailed => EXTRACTION_FAILED,
+            Self::ConversionFailed => CONVERSION_FAILED,
+            Self::FileNotInArchive => FILE_NOT_IN_ARCHIVE,
             Self::Unauthorized => (
                 StatusCode::UNAUTHORIZED,
                 r#"{"detail":"Invalid authentication credentials"}"#,
