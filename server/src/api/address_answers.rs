@@ -78,13 +78,14 @@ impl ApiWorker {
         self.record(&record, json_now(common, body))
     }
 
-    /// Answers a download below an address.
+    /// Answers a download below an address with one text; `query` is that of a text download.
     pub(crate) fn download(
         self: &Arc<Self>,
         admitted: Admitted,
         id: Option<RecordId>,
+        query: &str,
     ) -> HandlerOutcome {
-        download::answer(self, admitted.context, admitted.headers, id, None)
+        download::answer(self, admitted.context, admitted.headers, id, Some(query))
     }
 
     /// Answers a request below an address with an error.

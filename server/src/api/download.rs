@@ -21,7 +21,7 @@
 use std::sync::Arc;
 
 use http::header::RANGE;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Response, StatusCode};
 use subcat_engine::{FileName, RecordId, ReleaseId, Snapshot, Variant};
 
 use super::accounting::RequestContext;
@@ -169,7 +169,9 @@ fn reject(
         message: rejection.message,
         kind: rejection.kind,
     });
-    worker.record(&record, invalid_parameters(common, invalid))
+    // Its own status, though an address may answer it with another one.
+    worker.count(&record, StatusCode::UNPROCESSABLE_ENTITY.as_u16());
+    invalid_parameters(common, invalid)
 }
 
 /// The facts of a record, for its list of texts.
