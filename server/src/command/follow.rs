@@ -206,7 +206,7 @@ fn load_remote(
 }
 
 /// Waits. Returns false if the process was asked to stop.
-fn wait(pause: Duration, is_stopping: &AtomicBool) -> bool {
+pub(super) fn wait(pause: Duration, is_stopping: &AtomicBool) -> bool {
     let began = Instant::now();
     while began.elapsed() < pause {
         if is_stopping.load(Ordering::SeqCst) {

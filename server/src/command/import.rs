@@ -14,6 +14,8 @@ use super::access::{Access, Missing};
 use super::context::{Context, now};
 use super::error::CommandError;
 use super::file_store::{FileStore, StorePlace};
+use super::folder::{FolderImport, FolderNotes, PruneMode};
+use super::folder_arguments::FolderArguments;
 use super::follow::{follow, follow_url};
 use super::interrupt::{ImportStage, Interrupt, end};
 use super::named_files::{NamedFiles, TableFiles, named, total_bytes_of};
@@ -43,6 +45,10 @@ fn fields_help() -> String {
 /// returns, everything is searchable; an interrupted import says how far it got and can be run
 /// again.
 ///
+/// A DIR is a folder of subtitles: names and paths become records, contents are stored, and no
+/// upstream is needed. Run again, only what changed is read. Nothing that is not certain is loaded:
+/// the report says why, and DIR/subcat.csv corrects it (--dry-run --to FILE writes such a table).
+///
 /// With --follow, lines are loaded as they come, in batches that end after 10,000 lines or a second
 /// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): lines that
 /// have come by then are loaded. A regular file is followed as it grows, also when it is truncated
@@ -51,8 +57,9 @@ fn fields_help() -> String {
 #[derive(Debug, Args)]
 #[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {
-    /// JSON lines, CSV or somebody's table, also as .gz or .zst; `-` is stdin
-    #[arg(required = true, value_name = "FILE")]
+    /// JSON lines, CSV or somebody's table, also as .gz or .zst; `-` is stdin; or one folder of
+    /// subtitles
+    #[arg(required = true, value_name = "FILE|DIR")]
     files: Vec<PathBuf>,
     /// The format of the files [default: what they are by their content]
     #[arg(long, value_enum)]
@@ -63,10 +70,10 @@ pub(super) struct ImportArguments {
     /// Load nothing at all, only report
     #[arg(long)]
     dry_run: bool,
-    /// Load the lines of one FILE as they come, or a URL as it changes
+    /// Load the lines of one FILE as they come, or a URL or a DIR as it changes
     #[arg(long, conflicts_with_all = ["strict", "dry_run"])]
     follow: bool,
-    /// Seconds between two requests for a URL that is followed
+    /// Seconds between two requests for a URL, or two scans of a DIR, that is followed
     #[arg(
         long,
         value_name = "SECONDS",
@@ -76,6 +83,8 @@ pub(super) struct ImportArguments {
     every: NonZeroU32,
     #[command(flatten)]
     table: TableArguments,
+    #[command(flatten)]
+    folder: FolderArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -104,6 +113,13 @@ impl Subcommand for ImportArguments {
             return Err(CommandError::usage(ImportUsageError::StdinTwice));
         }
         let config = context.effective(&[])?.config;
+        let folder = match &self.files[..] {
+            [folder] if folder.is_dir() => Some(folder.clone()),
+            _ => None,
+        };
+        if let Some(folder) = folder {
+            return self.import_folder(context, config, folder);
+        }
         if self.follow {
             return self.follow(context, config);
         }
@@ -174,6 +190,54 @@ impl Subcommand for ImportArguments {
             left_out_count: left_out_count.load(Ordering::Relaxed),
         };
         context.show(&Reply::of(&result), |result| summary(result, &notes))?;
+        status_of(&result)
+    }
+}
+
+impl ImportArguments {
+    /// Imports a folder of subtitles.
+    fn import_folder(
+        self,
+        context: &Context,
+        config: Config,
+        folder: PathBuf,
+    ) -> Result<(), CommandError> {
+        let import = FolderImport {
+            folder,
+            fix: self.folder.fix,
+            to: self.folder.to,
+            prune: self.folder.prune.map(PruneMode::from),
+            options: ImportOptions {
+                is_strict: self.strict,
+                is_dry_run: self.dry_run,
+            },
+            rows: self.table.options(now())?.rows,
+            bytes_max: config.upstream.max_bytes,
+            shows_table: self.dry_run && !context.is_json(),
+        };
+        let missing = if self.dry_run {
+            Missing::Pretend
+        } else {
+            Missing::Create
+        };
+        let access = Access::open(config, missing)?;
+        let imported = if self.follow {
+            import.follow(&access, Duration::from_secs(self.every.get().into()))
+        } else {
+            import.run(&access)
+        };
+        let (result, FolderNotes(lines)) = imported?;
+        if let Access::Opened(opened) = &access {
+            merge(&opened.engine)?;
+        }
+        access.close()?;
+        let notes = Notes {
+            is_dry_run: self.dry_run,
+            ..Notes::default()
+        };
+        context.show(&Reply::of(&result), |result| {
+            summary(result, &notes) + &lines
+        })?;
         status_of(&result)
     }
 }

@@ -17,6 +17,8 @@ mod explain;
 mod export;
 mod file;
 mod file_store;
+mod folder;
+mod folder_arguments;
 mod follow;
 mod growing_file;
 mod health;

@@ -14,6 +14,8 @@ use crate::ops::ImportReport;
 
 /// Time between two plain lines.
 const LINE_PERIOD: Duration = Duration::from_secs(5);
+/// Number of things that are done from one line to the next.
+const COUNTS_PER_LINE: u64 = 256;
 /// Time between two frames of the spinner.
 const TICK_PERIOD: Duration = Duration::from_millis(200);
 
@@ -68,6 +70,14 @@ impl Progress {
                 let pace = pace(records, Some((records, rows)), self.read_at.get().elapsed());
                 self.update(&format!("{records} of {rows} records loaded{pace}"));
             }
+        }
+    }
+
+    /// Shows how many of all things are done, now and then.
+    pub(super) fn count(&self, done: u64, total: u64, things: &str) {
+        if done.is_multiple_of(COUNTS_PER_LINE) {
+            let pace = pace(done, Some((done, total)), self.started_at.elapsed());
+            self.update(&format!("{done} of {total} {things}{pace}"));
         }
     }
 

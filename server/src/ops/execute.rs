@@ -2,14 +2,15 @@
 
 use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
-use super::{accounts, api_keys, cluster, files, live, maintenance, records};
+use super::{accounts, api_keys, cluster, files, import_paths, live, maintenance, records};
 
 /// Every operation, in the lists of their files.
-static OPERATIONS: [&[OperationEntry]; 7] = [
+static OPERATIONS: [&[OperationEntry]; 8] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,
     accounts::OPERATIONS,
     files::OPERATIONS,
+    import_paths::OPERATIONS,
     maintenance::OPERATIONS,
     live::OPERATIONS,
     cluster::OPERATIONS,

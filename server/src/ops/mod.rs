@@ -12,6 +12,7 @@ mod error;
 mod execute;
 mod files;
 mod import;
+mod import_paths;
 mod live;
 mod maintenance;
 mod operation;
@@ -35,6 +36,9 @@ pub use files::{FileForgotten, FileShown, ForgetFile, ShowFile};
 pub use import::{
     ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, RefusedLine,
     import, with_nearest,
+};
+pub use import_paths::{
+    FolderName, ForgetPaths, ListPaths, PathRow, PathsForgotten, PathsRemembered, RememberPaths,
 };
 pub use live::{LiveRead, LiveRoute, ReadLive};
 pub use maintenance::{

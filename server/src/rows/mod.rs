@@ -23,7 +23,8 @@ pub use line_group::LineGroup;
 pub use nearest::nearest;
 pub use reading::{Format, next_line, read_rows, unpacked};
 pub use row::{Row, RowReceiver, RowRejection};
+pub(crate) use table::decoded;
 pub use table::{
     ColumnMap, ColumnMapError, DateOrder, OpenedTable, RecordVisitor, RowOptions, TableOptions,
-    TableRead, TableRecord, nearest_column, open_table,
+    TableRead, TableRecord, TableRow, each_row, nearest_column, open_table,
 };

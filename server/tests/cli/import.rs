@@ -452,7 +452,7 @@ fn a_file_that_cannot_be_read_is_named_and_nothing_loaded() {
         let good = place.write("a.jsonl", line(1, "Heat", ""));
         let sentence = place.run(&["import", &good, "missing.jsonl"]).fails(1);
         assert!(sentence.contains("missing.jsonl"), "{sentence}");
-        let sentence = place.run(&["import", "."]).fails(1);
+        let sentence = place.run(&["import", &good, "."]).fails(1);
         assert!(sentence.contains("is a directory"), "{sentence}");
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(line(2, "Ronin", "").as_bytes()).unwrap();

@@ -25,6 +25,8 @@ mod export;
 mod fakes;
 mod file;
 #[cfg(test)]
+mod folder;
+#[cfg(test)]
 mod full_disk;
 mod harness;
 #[cfg(test)]

@@ -9,36 +9,47 @@ use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use subcat_engine::{Email, Role};
+use subcat_engine::{Email, RecordId, Role};
 
 use super::local_upstream::LocalUpstream;
 use crate::auth::new_api_key_text;
-use crate::command::context::Context;
+use crate::command::access::{Access, Missing};
+use crate::command::context::{Context, now};
 use crate::command::demo::CATALOG;
 use crate::command::error::{CommandError, SubjectError};
+use crate::command::folder::{FolderImport, FolderNotes};
 use crate::command::logging;
 use crate::command::output::print;
 use crate::command::serve::Running;
 use crate::command::subcommand::Subcommand;
+use crate::command::table_arguments::year_of;
+use crate::config::Config;
 use crate::ops::{
     CreateAccount, CreateKey, ImportError, ImportFile, ImportFiles, ImportOptions, Operation,
     Operations, SetAccountPassword, import,
 };
-use crate::rows::Format;
+use crate::rows::{Format, RowOptions};
 use crate::runtime::Control;
 use crate::service::{Actor, Service};
 use crate::web::Password;
 
 /// Data directory of the demo unless another one is given.
 const DATA_DEFAULT: &str = "./subcat-demo";
+/// Data directory of the demo of a folder unless another one is given.
+const FOLDER_DATA_DEFAULT: &str = "./subcat-demo-folder";
 /// The account that it makes.
 const EMAIL: &str = "demo@example.org";
 
 /// Try it: a catalog of real titles, files, an account and an API key, in one command
 ///
 /// The data directory is ./subcat-demo unless --data names another. It is kept for the next run.
+/// With DIR the catalog is what that folder of subtitles holds, and the data directory is
+/// ./subcat-demo-folder.
 #[derive(Debug, Args)]
 pub(in crate::command) struct DemoArguments {
+    /// A folder of subtitles, in place of the catalog of the demo
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
     /// The public address [default: 127.0.0.1:8080]
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<String>,
@@ -62,6 +73,7 @@ impl Subcommand for DemoArguments {
         let data = match context.data() {
             Some(_) => None,
             None if context.is_set("data") => None,
+            None if self.folder.is_some() => Some(FOLDER_DATA_DEFAULT.to_owned()),
             None => Some(DATA_DEFAULT.to_owned()),
         };
         let own = |name, value: &str| {
@@ -81,14 +93,21 @@ impl Subcommand for DemoArguments {
         let effective = context.effective(&flags)?;
         logging::start(&effective.config.log);
         let data = effective.config.data.clone();
-        let mut running = Running::start(effective)?;
-        if is_foreign(running.service(), &data)? {
-            running.stop()?;
-            return Err(ForeignCatalogError(data).into());
+        let has_folder = self.folder.is_some();
+        if let Some(folder) = self.folder {
+            load_folder(folder, &effective.config, context.is_json())?;
         }
-        load_catalog(running.service())?;
+        let mut running = Running::start(effective)?;
+        if !has_folder {
+            if is_foreign(running.service(), &data)? {
+                running.stop()?;
+                return Err(ForeignCatalogError(data).into());
+            }
+            load_catalog(running.service())?;
+        }
         let login = prepare(running.service(), &data)?;
-        let summary = DemoSummary::new(running.base_url(), &data, login)?;
+        let example = example(running.service())?;
+        let summary = DemoSummary::new(running.base_url(), &data, login, &example);
         print(&if context.is_json() {
             summary.json()
         } else {
@@ -154,6 +173,70 @@ fn load_catalog(service: &Service) -> Result<(), ImportError> {
     };
     import(&service.engine, &mut file, options, &mut |_| ())?;
     Ok(())
+}
+
+/// Loads a folder of subtitles into the data directory, before the server opens it.
+fn load_folder(folder: PathBuf, config: &Config, is_json: bool) -> Result<(), CommandError> {
+    let is_there = config.data.join("format").exists();
+    if is_there && !login_path(&config.data).is_ok_and(|path| path.exists()) {
+        return Err(ForeignCatalogError(config.data.clone()).into());
+    }
+    let name = folder.display().to_string();
+    if !folder.is_dir() {
+        let reason = io::Error::from(io::ErrorKind::NotADirectory);
+        return Err(SubjectError::new(name, reason).into());
+    }
+    let access = Access::open(config.clone(), Missing::Create)?;
+    let import = FolderImport {
+        folder,
+        fix: None,
+        to: None,
+        prune: None,
+        options: ImportOptions::default(),
+        rows: RowOptions {
+            next_year: year_of(now()) + 1,
+            ..RowOptions::default()
+        },
+        bytes_max: config.upstream.max_bytes,
+        shows_table: false,
+    };
+    let (result, FolderNotes(lines)) = import.run(&access)?;
+    access.close()?;
+    if !is_json {
+        let loaded = result.inserted + result.updated + result.unchanged;
+        print(&format!("{loaded} records from {name}\n{lines}"))?;
+    }
+    Ok(())
+}
+
+/// Id and title of a record for the examples.
+fn example(service: &Service) -> Result<ExampleRecord, CommandError> {
+    let shipped = CATALOG.lines().next().unwrap_or_default();
+    let shipped: Value = serde_json::from_str(shipped)?;
+    let text = |field: &str| shipped[field].as_str().unwrap_or_default().to_owned();
+    let mut example = ExampleRecord {
+        id: text("id"),
+        title: text("title"),
+    };
+    let id = RecordId::parse(&example.id);
+    if id.is_some_and(|id| service.engine.catalog().has_record(id).unwrap_or(false)) {
+        return Ok(example);
+    }
+    let mut is_found = false;
+    service.engine.catalog().export(&mut |record| {
+        if !std::mem::replace(&mut is_found, true) {
+            example.id = record.id.to_string();
+            example.title.clone_from(&record.title);
+        }
+        Ok(())
+    })?;
+    Ok(example)
+}
+
+/// A record for the examples.
+struct ExampleRecord {
+    id: String,
+    title: String,
 }
 
 /// The account and the key of the last run, or new ones.
@@ -240,11 +323,8 @@ struct DemoSummary {
 }
 
 impl DemoSummary {
-    fn new(base: String, data: &Path, login: DemoLogin) -> Result<Self, serde_json::Error> {
-        let first = CATALOG.lines().next().unwrap_or_default();
-        let record: Value = serde_json::from_str(first)?;
-        let id = record["id"].as_str().unwrap_or_default();
-        let title = record["title"].as_str().unwrap_or_default();
+    fn new(base: String, data: &Path, login: DemoLogin, example: &ExampleRecord) -> Self {
+        let ExampleRecord { id, title } = example;
         let title = utf8_percent_encode(title, NON_ALPHANUMERIC);
         let key = &login.key;
         let curl = |options: &str, path: String| {
@@ -255,12 +335,12 @@ impl DemoSummary {
             curl("", format!("/api/subtitles/{id}")),
             curl("OJ", format!("/api/subtitles/{id}/download")),
         ];
-        Ok(Self {
+        Self {
             base,
             data: data.canonicalize().unwrap_or_else(|_| data.to_path_buf()),
             login,
             curl_lines,
-        })
+        }
     }
 
     fn text(&self) -> String {

@@ -22,5 +22,7 @@ mod text;
 pub use columns::{ColumnMap, ColumnMapError, nearest_column};
 pub use convert::{RecordVisitor, TableOptions, TableRead};
 pub use date::DateOrder;
-pub use open::{OpenedTable, open_table};
+pub use open::{OpenedTable, each_row, open_table};
 pub use record::{RowOptions, TableRecord};
+pub use row::TableRow;
+pub(crate) use text::decoded;

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, BufReader};
 
-use super::convert::{RecordVisitor, TableOptions, TableRead};
+use super::convert::{RecordVisitor, TableOptions, TableRead, source};
+use super::row::{Next, TableRow};
 use super::sniff::{TableKind, kind_of};
 use super::text::peek;
 use crate::limits::READ_BUFFER_BYTES;
@@ -38,6 +39,22 @@ pub fn open_table<'a>(
         _ => {
             let read = TableRead::new(content, kind, options, visit)?;
             Ok(OpenedTable::Foreign(Box::new(read)))
+        }
+    }
+}
+
+/// Calls `each` with every row of a table, whatever its columns are; rows that cannot be read are
+/// left out.
+pub fn each_row(input: Box<dyn BufRead + '_>, each: &mut dyn FnMut(&TableRow)) -> io::Result<()> {
+    let peeked = peek(input)?;
+    let kind = kind_of(&peeked)?;
+    let mut rows = source(peeked.content, kind)?;
+    let mut row = TableRow::default();
+    loop {
+        match rows.next(&mut row)? {
+            Next::End => return Ok(()),
+            Next::Row => each(&row),
+            Next::Refused(_) => {}
         }
     }
 }

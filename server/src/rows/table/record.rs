@@ -49,6 +49,12 @@ pub struct TableRecord {
     pub(super) downloads: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) is_active: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hearing_impaired: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) forced: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) machine_translated: Option<bool>,
     /// Identifier of the file, as in the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_release_id: Option<String>,
@@ -115,7 +121,10 @@ fn record(
 ) -> Result<TableRecord, CellRejection> {
     let cells = Cells { row, plan };
     let place = cells.place()?;
-    let is_active = cells.is_active()?;
+    let is_active = cells.truth(Field::IsActive, "is_active")?;
+    let hearing_impaired = cells.truth(Field::HearingImpaired, "hearing_impaired")?;
+    let forced = cells.truth(Field::Forced, "forced")?;
+    let machine_translated = cells.truth(Field::MachineTranslated, "machine_translated")?;
     let stated_type = cells.stated_type()?;
     let posted_at = cells.posted_at(options)?;
     let language = cells.language(options)?;
@@ -158,7 +167,11 @@ fn record(
         uploader_name: cells.text(Field::UploaderName),
         posted_at,
         downloads: cells.downloads(),
-        is_active,
+        // An active record is the rule: it goes without saying.
+        is_active: is_active.filter(|is_active| !is_active),
+        hearing_impaired,
+        forced,
+        machine_translated,
         source_release_id,
         language,
         file_name: file_name.or_else(|| file.as_deref().map(last_part)),
@@ -212,16 +225,12 @@ impl Cells<'_> {
         Ok(SlotCell::Empty)
     }
 
-    fn is_active(&self) -> Result<Option<bool>, CellRejection> {
-        for cell in self.plan.cells(Field::IsActive, self.row) {
+    fn truth(&self, field: Field, name: &str) -> Result<Option<bool>, CellRejection> {
+        for cell in self.plan.cells(field, self.row) {
             match cell::truth(cell.text) {
                 Ok(None) => {}
-                Ok(Some(truth)) => {
-                    let is_active = truth != cell.is_negated;
-                    // An active record is the rule: it goes without saying.
-                    return Ok(Some(is_active).filter(|is_active| !is_active));
-                }
-                Err(()) => return Err(refused("is_active", cell.text)),
+                Ok(Some(truth)) => return Ok(Some(truth != cell.is_negated)),
+                Err(()) => return Err(refused(name, cell.text)),
             }
         }
         Ok(None)

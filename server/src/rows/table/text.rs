@@ -69,7 +69,7 @@ fn is_enough(beginning: &[u8]) -> bool {
 /// Text in UTF-8, or else in windows-1252.
 ///
 /// Source: API.md 13.9.
-pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => Cow::Owned(as_windows_1252(bytes)),

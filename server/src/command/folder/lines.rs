@@ -1,0 +1,93 @@
+//! Records of a folder that differ from the last time, as lines of an import.
+
+use std::io::{self, Read};
+
+use serde_json::Value;
+use subcat_engine::hash_of;
+
+use super::memory::{NOT_LOADED, SHARED};
+use super::scan::{FolderPaths, Scanned};
+
+/// Lines of records, made when they are read.
+pub(super) struct RecordLines<'l> {
+    scanned: &'l Scanned,
+    paths: FolderPaths<'l>,
+    next_idx: usize,
+    /// Entries whose records were written, by line.
+    pub(super) written: &'l mut Vec<WrittenLine>,
+    /// Number of records that are as they were.
+    pub(super) unchanged: &'l mut u64,
+    text: Vec<u8>,
+    given_count: usize,
+}
+
+/// A record that was written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WrittenLine {
+    pub(super) entry_idx: usize,
+    pub(super) digest: u64,
+}
+
+impl<'l> RecordLines<'l> {
+    pub(super) fn new(
+        scanned: &'l Scanned,
+        paths: FolderPaths<'l>,
+        written: &'l mut Vec<WrittenLine>,
+        unchanged: &'l mut u64,
+    ) -> Self {
+        Self {
+            scanned,
+            paths,
+            next_idx: 0,
+            written,
+            unchanged,
+            text: Vec::new(),
+            given_count: 0,
+        }
+    }
+
+    /// Writes the record of the next entry that has one, if it differs from the last time.
+    fn fill(&mut self) {
+        let entry_idx = self.next_idx;
+        self.next_idx += 1;
+        self.text.clear();
+        self.given_count = 0;
+        if self.scanned.entries[entry_idx].owner.is_some() {
+            return;
+        }
+        if self.scanned.is_untouched(entry_idx) {
+            *self.unchanged += 1;
+            return;
+        }
+        let Some(record) = self.scanned.record_of(entry_idx, self.paths) else {
+            return;
+        };
+        let mut line = Value::Object(record.fields).to_string();
+        let digest = digest_of(line.as_bytes());
+        if self.scanned.is_loaded(entry_idx, digest) {
+            *self.unchanged += 1;
+            return;
+        }
+        line.push('\n');
+        self.text = line.into_bytes();
+        self.written.push(WrittenLine { entry_idx, digest });
+    }
+}
+
+impl Read for RecordLines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.given_count == self.text.len() && self.next_idx < self.scanned.entries.len() {
+            self.fill();
+        }
+        let count = (&self.text[self.given_count..]).read(buffer)?;
+        self.given_count += count;
+        Ok(count)
+    }
+}
+
+/// A sum of a record's line that is not a mark.
+pub(super) fn digest_of(line: &[u8]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = hash_of(line).0;
+    let digest = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    digest.max(NOT_LOADED.max(SHARED) + 1)
+}

@@ -1,0 +1,142 @@
+//! Outcome of an import of a folder: counts, and some paths for each reason.
+
+use std::collections::BTreeMap;
+
+use crate::limits::REASON_PATHS_MAX;
+
+/// Counts of an import of a folder.
+#[derive(Debug, Default)]
+pub(super) struct FolderReport {
+    reasons: BTreeMap<String, RefusalCount>,
+    /// Files in languages that are not wanted.
+    pub(super) other_languages: u64,
+    /// Files that changed since the last scan.
+    pub(super) waiting: u64,
+    /// Records whose files are gone.
+    pub(super) gone: u64,
+    /// Records that were deleted.
+    pub(super) pruned: u64,
+    /// Reason why none was deleted.
+    pub(super) kept_because: Option<&'static str>,
+    /// Folders that could not be read.
+    pub(super) unreadable: Vec<String>,
+    /// Reasons by path, where a table of them is wanted.
+    pub(super) by_path: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Default)]
+struct RefusalCount {
+    count: u64,
+    paths: Vec<String>,
+}
+
+impl FolderReport {
+    /// A report that begins with folders that could not be read; with `by_path` it keeps every
+    /// reason.
+    pub(super) fn new(by_path: Option<BTreeMap<String, String>>, unreadable: Vec<String>) -> Self {
+        Self {
+            by_path,
+            unreadable,
+            ..Self::default()
+        }
+    }
+
+    /// Counts a refused file.
+    pub(super) fn refuse(&mut self, reason: &str, path: &str) {
+        self.note(reason, path.to_owned());
+        if let Some(by_path) = &mut self.by_path {
+            by_path.insert(path.to_owned(), reason.to_owned());
+        }
+    }
+
+    /// Counts a file with the content of another one.
+    pub(super) fn refuse_same(&mut self, owner: &str, path: &str) {
+        self.note(
+            "same content as another file",
+            format!("{path}: same content as {owner}"),
+        );
+        if let Some(by_path) = &mut self.by_path {
+            by_path.insert(path.to_owned(), format!("same content as {owner}"));
+        }
+    }
+
+    fn note(&mut self, reason: &str, path: String) {
+        let reason = self.reasons.entry(reason.to_owned()).or_default();
+        reason.count += 1;
+        if reason.paths.len() < REASON_PATHS_MAX {
+            reason.paths.push(path);
+        }
+    }
+
+    /// Number of refused files.
+    pub(super) fn refused(&self) -> u64 {
+        self.reasons.values().map(|reason| reason.count).sum()
+    }
+
+    /// Lines for people: each reason with its count and some paths, the most frequent first.
+    pub(super) fn lines(&self) -> String {
+        let mut lines = String::new();
+        let mut reasons: Vec<_> = self.reasons.iter().collect();
+        reasons.sort_by_key(|(_, reason)| std::cmp::Reverse(reason.count));
+        for (name, reason) in reasons {
+            lines.push_str(&format!("{} refused: {name}\n", reason.count));
+            for path in &reason.paths {
+                lines.push_str(&format!("    {path}\n"));
+            }
+        }
+        let counts = [
+            (self.other_languages, "in other languages, left out"),
+            (
+                self.waiting,
+                "changed since the last scan, waiting for the next",
+            ),
+            (self.pruned, "records deleted, as their files are gone"),
+            (
+                self.gone,
+                "records whose files are gone stay (--prune deletes them)",
+            ),
+        ];
+        for (count, name) in counts.iter().filter(|(count, _)| *count != 0) {
+            lines.push_str(&format!("{count} {name}\n"));
+        }
+        if let Some(reason) = self.kept_because {
+            lines.push_str(&format!(
+                "nothing was deleted: {reason} (--prune=all does)\n"
+            ));
+        }
+        for folder in &self.unreadable {
+            lines.push_str(&format!("could not read {folder}\n"));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_have_counts_and_some_paths() {
+        let mut report = FolderReport::default();
+        for number in 0..2 * REASON_PATHS_MAX {
+            report.refuse("no subtitle", &format!("{number}.srt"));
+        }
+        report.refuse_same("a.srt", "b.srt");
+        report.gone = 2;
+        assert_eq!(report.refused(), 2 * REASON_PATHS_MAX as u64 + 1);
+        let lines = report.lines();
+        assert!(
+            lines.starts_with("10 refused: no subtitle\n    0.srt\n"),
+            "{lines}"
+        );
+        assert!(
+            lines.contains("    b.srt: same content as a.srt\n"),
+            "{lines}"
+        );
+        assert!(
+            lines.contains("2 records whose files are gone stay"),
+            "{lines}"
+        );
+        assert_eq!(lines.lines().count(), 1 + REASON_PATHS_MAX + 2 + 1);
+    }
+}

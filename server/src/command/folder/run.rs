@@ -1,0 +1,401 @@
+//! An import of a folder from its walk to its report (API.md 13.11).
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufReader};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use subcat_engine::hash_of;
+
+use super::corrections::Corrections;
+use super::lines::{RecordLines, WrittenLine, digest_of};
+use super::memory::{FolderMemory, NOT_LOADED, SHARED};
+use super::nfo::NfoIds;
+use super::record::PathReader;
+use super::report::FolderReport;
+use super::scan::{FolderPaths, FolderScan, Scanned};
+use super::table_of::{shown_table, write_table};
+use super::walk::{FoundFile, Walked};
+use crate::command::access::Access;
+use crate::command::error::{CommandError, SubjectError};
+use crate::command::file_store::{FileStore, StorePlace};
+use crate::command::follow::wait;
+use crate::command::interrupt::{ImportStage, Interrupt, end};
+use crate::command::progress::Progress;
+use crate::limits::{PRUNED_ALWAYS_MAX, READ_BUFFER_BYTES};
+use crate::ops::{
+    ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
+};
+use crate::rows::{Format, RowOptions};
+
+/// Choice of the records that are deleted when their files are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::command) enum PruneMode {
+    /// Those of an ordinary change.
+    Ordinary,
+    /// All.
+    All,
+}
+
+/// Options of an import of a folder.
+pub(in crate::command) struct FolderImport {
+    pub(in crate::command) folder: PathBuf,
+    /// Table of corrections, if it is not that of the folder.
+    pub(in crate::command) fix: Option<PathBuf>,
+    /// File to which a table of everything is written.
+    pub(in crate::command) to: Option<PathBuf>,
+    pub(in crate::command) prune: Option<PruneMode>,
+    pub(in crate::command) options: ImportOptions,
+    pub(in crate::command) rows: RowOptions,
+    /// Bytes of one file, at most.
+    pub(in crate::command) bytes_max: usize,
+    /// True to write a table of what would be loaded.
+    pub(in crate::command) shows_table: bool,
+}
+
+/// Lines for people about an import of a folder.
+#[derive(Debug, Default)]
+pub(in crate::command) struct FolderNotes(pub(in crate::command) String);
+
+/// States of files at the last scan.
+type FileStates = HashMap<String, (u64, i64)>;
+
+impl FolderImport {
+    /// Imports the folder once.
+    pub(in crate::command) fn run(
+        &self,
+        access: &Access,
+    ) -> Result<(ImportResult, FolderNotes), CommandError> {
+        let is_read: Arc<AtomicBool> = Arc::default();
+        let progress = Progress::start(None, Arc::default());
+        let is_remote = matches!(access, Access::Running(_));
+        let is_dry_run = self.options.is_dry_run;
+        let stage = Arc::new(ImportStage::new(is_dry_run, is_remote, &is_read));
+        let _interrupt = Interrupt::watch(Arc::clone(&stage), progress.bar())?;
+        let mut show = |report: ImportReport| {
+            if let ImportReport::Loaded(records) = report
+                && let Some(sentence) = stage.loaded(records)
+            {
+                progress.finish();
+                end(&sentence);
+            }
+            progress.show(report);
+        };
+        let imported = self.import(access, &|_| false, &progress, &is_read, &mut show);
+        progress.finish();
+        let (result, report) = imported?;
+        Ok((result, FolderNotes(report.lines())))
+    }
+
+    /// Imports the folder, and again after each pause, until the process is asked to stop.
+    pub(in crate::command) fn follow(
+        &self,
+        access: &Access,
+        pause: Duration,
+    ) -> Result<(ImportResult, FolderNotes), CommandError> {
+        let is_stopping = Arc::new(AtomicBool::new(false));
+        let _interrupt = Interrupt::raise(Arc::clone(&is_stopping))?;
+        let progress = Progress::start(None, Arc::default());
+        let mut sum = ImportResult::default();
+        let mut notes = FolderNotes::default();
+        let mut last: Option<FileStates> = None;
+        while last.is_none() || wait(pause, &is_stopping) {
+            let states = states_of(&self.walk()?);
+            let waits = |file: &FoundFile| match &last {
+                Some(last) => last.get(&file.text()) != states.get(&file.text()),
+                None => false,
+            };
+            let is_read = Arc::default();
+            let mut show = |report| progress.show(report);
+            let imported = self.import(access, &waits, &progress, &is_read, &mut show);
+            let (result, report) = imported?;
+            sum.inserted += result.inserted;
+            sum.updated += result.updated;
+            sum.unchanged = result.unchanged;
+            sum.refused = result.refused;
+            notes = FolderNotes(report.lines());
+            let loaded = sum.inserted + sum.updated;
+            progress.update(&format!(
+                "{loaded} records loaded, {} unchanged",
+                sum.unchanged
+            ));
+            last = Some(states);
+        }
+        progress.finish();
+        Ok((sum, notes))
+    }
+
+    fn walk(&self) -> Result<Walked, CommandError> {
+        let failed = |error| SubjectError::new(self.folder.display().to_string(), error);
+        Ok(Walked::new(&self.folder).map_err(failed)?)
+    }
+
+    fn import(
+        &self,
+        access: &Access,
+        waits: &dyn Fn(&FoundFile) -> bool,
+        progress: &Progress,
+        is_read: &AtomicBool,
+        show: &mut dyn FnMut(ImportReport),
+    ) -> Result<(ImportResult, FolderReport), CommandError> {
+        let failed = |error| SubjectError::new(self.folder.display().to_string(), error);
+        let walked = self.walk()?;
+        let corrections = Corrections::read(&self.folder, self.fix.as_deref())?;
+        let nfos = NfoIds::read(&self.folder, &walked.nfos);
+        let reader = PathReader {
+            corrections: &corrections,
+            nfos: &nfos,
+            language: self.rows.language.as_deref().unwrap_or("es"),
+            languages: &self.rows.languages,
+            year_last: self.rows.next_year.into(),
+        };
+        let canonical = std::fs::canonicalize(&self.folder).map_err(failed)?;
+        let is_dry_run = self.options.is_dry_run;
+        let scan = FolderScan {
+            folder: &self.folder,
+            paths: FolderPaths {
+                walked: &walked,
+                reader: &reader,
+            },
+            memory: FolderMemory::new(access, &canonical, is_dry_run),
+            bytes_max: self.bytes_max,
+            rules: rules_of(&reader),
+            waits,
+            progress,
+        };
+        let by_path = self.to.as_ref().map(|_| BTreeMap::new());
+        let mut report = FolderReport::new(by_path, walked.unreadable.clone());
+        let mut store = FileStore::new(StorePlace::new(access, is_dry_run));
+        let mut scanned = scan.run(&mut store, &mut report)?;
+        scanned.settle(scan.paths, &mut report);
+        if self.options.is_strict && report.refused() != 0 {
+            return Err(StrictFolderError(report.lines()).into());
+        }
+        if self.shows_table {
+            shown_table(&scanned, scan.paths)?;
+        }
+        if let Some(to) = &self.to {
+            write_table(to, &scanned, scan.paths, &report)?;
+        }
+        is_read.store(true, Ordering::SeqCst);
+        let result = load(
+            access,
+            self,
+            &scan,
+            &scanned,
+            &mut LoadReport {
+                report: &mut report,
+                show,
+            },
+        )?;
+        scan.memory.remember_rules(scan.rules)?;
+        self.prune(&scan, &mut scanned, &mut report)?;
+        Ok((result, report))
+    }
+
+    /// Deletes records whose files are gone, or counts them.
+    fn prune(
+        &self,
+        scan: &FolderScan<'_>,
+        scanned: &mut Scanned,
+        report: &mut FolderReport,
+    ) -> Result<(), CommandError> {
+        let gone = std::mem::take(&mut scanned.gone);
+        let has_record = |digest| digest != SHARED && digest != NOT_LOADED;
+        let (gone, without_record): (Vec<_>, Vec<_>) =
+            gone.into_iter().partition(|row| has_record(row.digest));
+        scan.memory.forget(without_record, false)?;
+        report.gone = gone.len() as u64;
+        let Some(mode) = self.prune.filter(|_| !gone.is_empty()) else {
+            return Ok(());
+        };
+        report.kept_because = reason_to_keep(mode, scan.paths.walked, gone.len(), scanned);
+        if report.kept_because.is_none() {
+            report.pruned = scan.memory.forget(gone, true)?;
+            report.gone = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Files are refused, and the import is strict.
+#[derive(Debug, thiserror::Error)]
+#[error("files are refused: correct them, or leave out --strict; nothing was loaded; {0}")]
+struct StrictFolderError(String);
+
+/// The reason why nothing is deleted, if there is one: a folder that is not mounted looks empty.
+fn reason_to_keep(
+    mode: PruneMode,
+    walked: &Walked,
+    gone_count: usize,
+    scanned: &Scanned,
+) -> Option<&'static str> {
+    if mode == PruneMode::All {
+        return None;
+    }
+    if walked.files.is_empty() {
+        return Some("the folder is empty");
+    }
+    if !walked.unreadable.is_empty() {
+        return Some("a folder could not be read");
+    }
+    let is_most = scanned.remembered_count < 2 * gone_count;
+    if PRUNED_ALWAYS_MAX < gone_count && is_most {
+        return Some("over half of its files are gone");
+    }
+    None
+}
+
+/// A sum of everything but the path on which the reading of a path depends.
+fn rules_of(reader: &PathReader<'_>) -> u64 {
+    let PathReader {
+        corrections,
+        nfos,
+        language,
+        languages,
+        year_last,
+    } = reader;
+    let options = format!(
+        "{} {language} {languages:?} {year_last}",
+        env!("CARGO_PKG_VERSION")
+    );
+    let nfos = nfos.summary();
+    let parts = [options.as_bytes(), corrections.text(), nfos.as_bytes()];
+    digest_of(&parts.map(|part| hash_of(part).0).concat())
+}
+
+fn states_of(walked: &Walked) -> FileStates {
+    let state = |file: &FoundFile| (file.text(), (file.size_bytes, file.modified_nanos));
+    walked.files.iter().map(state).collect()
+}
+
+/// Receivers of the outcome of loading.
+struct LoadReport<'r> {
+    report: &'r mut FolderReport,
+    show: &'r mut dyn FnMut(ImportReport),
+}
+
+/// Loads the records that differ from the last time, and remembers them.
+fn load(
+    access: &Access,
+    folder: &FolderImport,
+    scan: &FolderScan<'_>,
+    scanned: &Scanned,
+    out: &mut LoadReport<'_>,
+) -> Result<ImportResult, CommandError> {
+    let (mut written, mut unchanged, mut refused) = (Vec::new(), 0, Vec::new());
+    let name = folder.folder.display().to_string();
+    let result = {
+        let lines = RecordLines::new(scanned, scan.paths, &mut written, &mut unchanged);
+        let content = BufReader::with_capacity(READ_BUFFER_BYTES, lines);
+        let show = &mut *out.show;
+        let mut report = |report: ImportReport| match report {
+            ImportReport::Refused(line) => refused.push(line),
+            report => show(report),
+        };
+        send(access, &name, content, folder.options, &mut report)?
+    };
+    let mut remembered = Vec::new();
+    let mut is_refused = vec![false; written.len()];
+    for line in &refused {
+        let line_idx = (line.line as usize).wrapping_sub(1);
+        if let (Some(flag), Some(written)) = (is_refused.get_mut(line_idx), written.get(line_idx)) {
+            *flag = true;
+            let field = line.field.as_deref().unwrap_or("");
+            let path = scan.paths.path(&scanned.entries[written.entry_idx]);
+            out.report
+                .refuse(&format!("{field}: {}", line.reason), &path);
+        }
+    }
+    for (WrittenLine { entry_idx, digest }, is_refused) in written.iter().zip(is_refused) {
+        let entry = &scanned.entries[*entry_idx];
+        let digest = if is_refused { NOT_LOADED } else { *digest };
+        remembered.push(scan.paths.row(entry, entry.record, digest));
+    }
+    for (idx, entry) in scanned.entries.iter().enumerate() {
+        if entry.owner.is_some() && !scanned.is_loaded(idx, SHARED) {
+            remembered.push(scan.paths.row(entry, entry.record, SHARED));
+        }
+    }
+    scan.memory.remember(remembered)?;
+    Ok(ImportResult {
+        unchanged: result.unchanged + unchanged,
+        refused: out.report.refused(),
+        ..result
+    })
+}
+
+/// Loads lines here, or sends them to the server.
+fn send(
+    access: &Access,
+    name: &str,
+    mut content: BufReader<RecordLines<'_>>,
+    options: ImportOptions,
+    report: &mut dyn FnMut(ImportReport),
+) -> Result<ImportResult, CommandError> {
+    match access {
+        Access::Opened(opened) => {
+            let mut file = RecordsFile(Some(ImportFile {
+                name: name.to_owned(),
+                format: Format::Converted,
+                content: Box::new(content),
+            }));
+            let imported: Result<ImportResult, ImportError> =
+                import(&opened.engine, &mut file, options, report);
+            Ok(imported?)
+        }
+        Access::Running(client) => Ok(client.import(
+            options,
+            move |writer| writer.write_file(name, Format::Converted, &mut content),
+            report,
+        )?),
+    }
+}
+
+/// One file of lines.
+struct RecordsFile<'f>(Option<ImportFile<'f>>);
+
+impl ImportFiles for RecordsFile<'_> {
+    fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
+        Ok(self.0.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_of_a_folder_is_not_deleted_by_itself() {
+        let walked = |unreadable: Vec<String>, files_count: usize| {
+            let dir = tempfile::tempdir().unwrap();
+            for number in 0..files_count {
+                std::fs::write(dir.path().join(format!("{number}.srt")), "x").unwrap();
+            }
+            Walked {
+                unreadable,
+                ..Walked::new(dir.path()).unwrap()
+            }
+        };
+        let scanned = |remembered_count| Scanned {
+            remembered_count,
+            ..Scanned::default()
+        };
+        let keep = |walked: &Walked, gone, all| {
+            reason_to_keep(PruneMode::Ordinary, walked, gone, &scanned(all))
+        };
+        let full = walked(Vec::new(), 1);
+        assert_eq!(keep(&full, 10, 11), None);
+        assert_eq!(keep(&full, 11, 22), None);
+        assert!(keep(&full, 11, 21).is_some());
+        assert!(keep(&walked(Vec::new(), 0), 1, 9).is_some());
+        let unreadable = walked(vec!["a".to_owned()], 1);
+        assert!(keep(&unreadable, 1, 9).is_some());
+        assert_eq!(
+            reason_to_keep(PruneMode::All, &unreadable, 99, &scanned(99)),
+            None
+        );
+    }
+}

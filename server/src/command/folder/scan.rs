@@ -1,0 +1,347 @@
+//! Files of a folder: which are read, which are stored, which record each is of (API.md 13.11).
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use subcat_engine::{ContentHash, RecordId};
+
+use super::memory::{FolderMemory, NOT_LOADED, SHARED};
+use super::record::{FolderRecord, PathReader, PathRejection};
+use super::report::FolderReport;
+use super::walk::{FoundFile, Walked};
+use crate::command::error::CommandError;
+use crate::command::file_store::{FileStore, ReadFile, read_subtitle, release_of};
+use crate::command::progress::Progress;
+use crate::limits::PATH_PAGE_COUNT;
+use crate::ops::PathRow;
+
+/// A file that has a record, or shares that of another.
+#[derive(Debug, Clone)]
+pub(super) struct ScannedFile {
+    /// Index of the file.
+    pub(super) file_idx: usize,
+    /// Its content.
+    pub(super) content: ContentHash,
+    /// The record that it had the last time, if it had one of its own.
+    known_record: Option<RecordId>,
+    /// Digest of what was loaded the last time.
+    pub(super) known_digest: u64,
+    /// True if size, time and content are those of the last time.
+    is_same: bool,
+    /// The entry whose record has the same content, if it is another one.
+    pub(super) owner: Option<usize>,
+    /// Its record; set once all contents are known.
+    pub(super) record: RecordId,
+}
+
+/// A folder whose files are read.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
+    /// In the order of their paths.
+    pub(super) entries: Vec<ScannedFile>,
+    /// Names that are added to the description of an entry.
+    pub(super) names: HashMap<usize, Vec<usize>>,
+    /// Rows of files that are gone.
+    pub(super) gone: Vec<PathRow>,
+    /// Number of all that is remembered.
+    pub(super) remembered_count: usize,
+    /// True if paths are read as they were the last time.
+    pub(super) has_same_rules: bool,
+    /// Contents that files got or lost since the last time.
+    pub(super) touched: HashSet<ContentHash>,
+}
+
+/// The files of a folder, and how their paths are read.
+#[derive(Clone, Copy)]
+pub(super) struct FolderPaths<'s> {
+    pub(super) walked: &'s Walked,
+    pub(super) reader: &'s PathReader<'s>,
+}
+
+impl FolderPaths<'_> {
+    /// The path of an entry's file.
+    pub(super) fn path(&self, entry: &ScannedFile) -> String {
+        self.walked.files[entry.file_idx].text()
+    }
+
+    /// The row by which an entry is remembered.
+    pub(super) fn row(&self, entry: &ScannedFile, record: RecordId, digest: u64) -> PathRow {
+        let file = &self.walked.files[entry.file_idx];
+        PathRow {
+            path: file.text(),
+            size_bytes: file.size_bytes,
+            modified_nanos: file.modified_nanos,
+            content: entry.content.0,
+            record: *record.as_bytes(),
+            digest,
+        }
+    }
+}
+
+/// A scan of a folder.
+pub(super) struct FolderScan<'s> {
+    pub(super) folder: &'s Path,
+    pub(super) paths: FolderPaths<'s>,
+    pub(super) memory: FolderMemory<'s>,
+    pub(super) bytes_max: usize,
+    /// Sum of everything but the path on which its reading depends.
+    pub(super) rules: u64,
+    /// Returns true for a file that waits for the next scan.
+    pub(super) waits: &'s dyn Fn(&FoundFile) -> bool,
+    pub(super) progress: &'s Progress,
+}
+
+impl FolderScan<'_> {
+    /// Reads what is new or has changed, and stores it.
+    pub(super) fn run(
+        &self,
+        store: &mut FileStore<'_>,
+        report: &mut FolderReport,
+    ) -> Result<Scanned, CommandError> {
+        let mut scanned = Scanned::default();
+        let mut rows = self.memory.rows();
+        // The row of the folder itself.
+        let own = rows.take("", &mut scanned.gone)?;
+        scanned.has_same_rules = own.is_some_and(|row| row.digest == self.rules);
+        let mut unsaved = Vec::new();
+        let files_count = self.paths.walked.files.len();
+        for (file_idx, file) in self.paths.walked.files.iter().enumerate() {
+            let path = file.text();
+            let gone_count = scanned.gone.len();
+            let known = rows.take(&path, &mut scanned.gone)?;
+            scanned.remembered_count += scanned.gone.len() - gone_count;
+            scanned.remembered_count += usize::from(known.is_some());
+            if (self.waits)(file) {
+                report.waiting += 1;
+                continue;
+            }
+            let is_known = scanned.has_same_rules && self.is_unchanged(file, known.as_ref());
+            let read = if is_known {
+                Ok(())
+            } else {
+                self.paths.reader.read(&path).map(drop)
+            };
+            match read {
+                Ok(()) => {}
+                Err(PathRejection::LeftOut) => continue,
+                Err(PathRejection::OtherLanguage) => {
+                    report.other_languages += 1;
+                    continue;
+                }
+                Err(PathRejection::Refused(reason)) => {
+                    report.refuse(&reason, &path);
+                    continue;
+                }
+            }
+            let old = known.as_ref().map(|row| ContentHash(row.content));
+            let Some(entry) = self.entry(file_idx, known, store, &mut unsaved, report)? else {
+                continue;
+            };
+            if !entry.is_same {
+                scanned.touched.insert(entry.content);
+                scanned.touched.extend(old);
+            }
+            scanned.entries.push(entry);
+            if PATH_PAGE_COUNT <= unsaved.len() {
+                store.flush()?;
+                self.memory.remember(std::mem::take(&mut unsaved))?;
+            }
+            self.progress
+                .count(file_idx as u64 + 1, files_count as u64, "files");
+        }
+        let gone_count = scanned.gone.len();
+        rows.take_rest(&mut scanned.gone)?;
+        scanned.remembered_count += scanned.gone.len() - gone_count;
+        store.flush()?;
+        self.memory.remember(unsaved)?;
+        let gone = scanned.gone.iter().map(|row| ContentHash(row.content));
+        scanned.touched.extend(gone);
+        Ok(scanned)
+    }
+
+    /// Returns true if a file is as it was when its record was loaded.
+    fn is_unchanged(&self, file: &FoundFile, known: Option<&PathRow>) -> bool {
+        known.is_some_and(|row| {
+            let is_same =
+                row.size_bytes == file.size_bytes && row.modified_nanos == file.modified_nanos;
+            is_same && row.digest != NOT_LOADED
+        })
+    }
+
+    /// The content of a file: as remembered, or read and stored.
+    fn entry(
+        &self,
+        file_idx: usize,
+        known: Option<PathRow>,
+        store: &mut FileStore<'_>,
+        unsaved: &mut Vec<PathRow>,
+        report: &mut FolderReport,
+    ) -> Result<Option<ScannedFile>, CommandError> {
+        let file = &self.paths.walked.files[file_idx];
+        let own = known.as_ref().filter(|row| row.digest != SHARED);
+        let known_record = own.map(|row| RecordId::from_bytes(row.record));
+        let known_digest = known.as_ref().map_or(NOT_LOADED, |row| row.digest);
+        let unchanged = known.as_ref().filter(|row| {
+            row.size_bytes == file.size_bytes && row.modified_nanos == file.modified_nanos
+        });
+        let entry = |content, is_same| ScannedFile {
+            file_idx,
+            content,
+            known_record,
+            known_digest,
+            is_same,
+            owner: None,
+            record: RecordId::from_bytes([0; 16]),
+        };
+        if let Some(row) = unchanged {
+            return Ok(Some(entry(ContentHash(row.content), true)));
+        }
+        let read = match read_subtitle(&file.path_in(self.folder), self.bytes_max) {
+            Ok(Ok(read)) => read,
+            Ok(Err(rejection)) => {
+                report.refuse(&rejection.to_string(), &file.text());
+                return Ok(None);
+            }
+            Err(error) => {
+                report.refuse(&format!("cannot be read: {}", error.kind()), &file.text());
+                return Ok(None);
+            }
+        };
+        let entry = entry(read.hash, false);
+        let record = known_record.unwrap_or_else(|| of_content(&entry));
+        unsaved.push(self.paths.row(&entry, record, NOT_LOADED));
+        store_file(store, read)?;
+        Ok(Some(entry))
+    }
+}
+
+/// The id that is made from an entry's content.
+fn of_content(entry: &ScannedFile) -> RecordId {
+    RecordId::of_release(&release_of(&entry.content))
+}
+
+fn store_file(store: &mut FileStore<'_>, read: ReadFile) -> Result<(), CommandError> {
+    let release = release_of(&read.hash);
+    store.store(release, read)?;
+    Ok(())
+}
+
+impl Scanned {
+    /// Finds equal contents: the first path has the record, other names of the same video are added
+    /// to it, and the others are refused. Then every entry gets its record.
+    pub(super) fn settle(&mut self, paths: FolderPaths<'_>, report: &mut FolderReport) {
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_by_key(|idx| self.entries[*idx].content);
+        let mut at = 0;
+        while at < order.len() {
+            let owner = order[at];
+            let content = self.entries[owner].content;
+            let mut end = at + 1;
+            while end < order.len() && self.entries[order[end]].content == content {
+                end += 1;
+            }
+            if 1 < end - at {
+                self.share(owner, &order[at + 1..end], paths, report);
+            }
+            at = end;
+        }
+        self.choose_records();
+    }
+
+    fn share(
+        &mut self,
+        owner: usize,
+        others: &[usize],
+        paths: FolderPaths<'_>,
+        report: &mut FolderReport,
+    ) {
+        let owner_path = paths.path(&self.entries[owner]);
+        let Ok(record) = paths.reader.read(&owner_path) else {
+            return;
+        };
+        for other in others {
+            let other_path = paths.path(&self.entries[*other]);
+            let read = paths.reader.read(&other_path);
+            let is_same = read.is_ok_and(|other| record.agrees_with(&other));
+            if is_same {
+                self.names.entry(owner).or_default().push(*other);
+            } else {
+                report.refuse_same(&owner_path, &other_path);
+            }
+            self.entries[*other].owner = Some(owner);
+        }
+    }
+
+    /// A file keeps its record when it changes or moves, unless another file has the content from
+    /// which that record's id was made.
+    fn choose_records(&mut self) {
+        let mut moved: HashMap<[u8; 32], RecordId> = HashMap::new();
+        for row in self.gone.iter().filter(|row| row.digest != SHARED) {
+            moved.insert(row.content, RecordId::from_bytes(row.record));
+        }
+        let kept = |entry: &ScannedFile| {
+            let known = entry
+                .known_record
+                .or_else(|| moved.get(&entry.content.0).copied());
+            known.filter(|record| *record != of_content(entry))
+        };
+        // Most ids are made from their content: those of the others must not be among them.
+        let has_kept = self.entries.iter().any(|entry| kept(entry).is_some());
+        let mut taken: HashSet<RecordId> = HashSet::new();
+        if has_kept {
+            let owners = self.entries.iter().filter(|entry| entry.owner.is_none());
+            taken.extend(owners.filter(|entry| kept(entry).is_none()).map(of_content));
+        }
+        let records: Vec<RecordId> = self
+            .entries
+            .iter()
+            .map(|entry| match kept(entry) {
+                Some(record) if entry.owner.is_none() && taken.insert(record) => record,
+                _ => of_content(entry),
+            })
+            .collect();
+        for idx in 0..records.len() {
+            let owner = self.entries[idx].owner.unwrap_or(idx);
+            self.entries[idx].record = records[owner];
+        }
+        let present: HashSet<RecordId> = records.into_iter().collect();
+        // The record of a file that moved is not gone.
+        for row in &mut self.gone {
+            if present.contains(&RecordId::from_bytes(row.record)) {
+                row.digest = SHARED;
+            }
+        }
+    }
+
+    /// The whole record of an entry that has one.
+    pub(super) fn record_of(&self, idx: usize, paths: FolderPaths<'_>) -> Option<FolderRecord> {
+        let entry = &self.entries[idx];
+        let file = &paths.walked.files[entry.file_idx];
+        let mut record = paths.reader.read(&file.text()).ok()?;
+        for other in self.names.get(&idx).into_iter().flatten() {
+            record.add_name(&paths.path(&self.entries[*other]));
+        }
+        record.set_time(file.modified_nanos);
+        let release = release_of(&entry.content);
+        if entry.record != RecordId::of_release(&release) {
+            record.set_missing("id", entry.record.to_string());
+        }
+        record.set_missing("source_release_id", release.as_str().to_owned());
+        Some(record)
+    }
+
+    /// Returns true if the record of an entry cannot have changed: neither its file, nor those with
+    /// the same content, nor the way in which paths are read.
+    pub(super) fn is_untouched(&self, idx: usize) -> bool {
+        let entry = &self.entries[idx];
+        let is_loaded = entry.known_digest != NOT_LOADED && entry.known_digest != SHARED;
+        let is_same = entry.is_same && is_loaded && !self.touched.contains(&entry.content);
+        self.has_same_rules && is_same
+    }
+
+    /// Returns true if an entry is remembered as it is, with this digest.
+    pub(super) fn is_loaded(&self, idx: usize, digest: u64) -> bool {
+        let entry = &self.entries[idx];
+        entry.is_same && entry.known_digest == digest
+    }
+}

@@ -1,0 +1,154 @@
+//! Operations on the paths of imported folders: what was read of each file.
+
+use serde::{Deserialize, Serialize};
+use subcat_engine::{ContentHash, ImportedPath, RecordId};
+
+use super::error::OperationError;
+use super::operation::{Operation, OperationEntry, Operations};
+
+pub(super) const OPERATIONS: &[OperationEntry] = &[
+    OperationEntry::of::<ListPaths>(),
+    OperationEntry::of::<RememberPaths>(),
+    OperationEntry::of::<ForgetPaths>(),
+];
+
+/// Name of an imported folder: the beginning of the SHA-256 of its path.
+pub type FolderName = [u8; 16];
+
+/// A path of a folder, with numbers in place of texts: there may be many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathRow {
+    /// Its path below the folder.
+    pub path: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Time of its last change, in nanoseconds since 1970.
+    pub modified_nanos: i64,
+    /// SHA-256 of its content.
+    pub content: [u8; 32],
+    /// The record that it is the file of.
+    pub record: [u8; 16],
+    /// Sum of what was loaded as the record.
+    pub digest: u64,
+}
+
+impl From<ImportedPath> for PathRow {
+    fn from(imported: ImportedPath) -> Self {
+        Self {
+            path: imported.path,
+            size_bytes: imported.size_bytes,
+            modified_nanos: imported.modified_nanos,
+            content: imported.content.0,
+            record: *imported.record.as_bytes(),
+            digest: imported.digest,
+        }
+    }
+}
+
+impl From<PathRow> for ImportedPath {
+    fn from(row: PathRow) -> Self {
+        Self {
+            path: row.path,
+            size_bytes: row.size_bytes,
+            modified_nanos: row.modified_nanos,
+            content: ContentHash(row.content),
+            record: RecordId::from_bytes(row.record),
+            digest: row.digest,
+        }
+    }
+}
+
+/// Lists paths of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListPaths {
+    /// The folder.
+    pub folder: FolderName,
+    /// Only paths behind this one.
+    pub after: String,
+    /// Number of paths, at most.
+    pub count_max: usize,
+}
+
+impl Operation for ListPaths {
+    const NAME: &'static str = "import/paths";
+    type Answer = Vec<PathRow>;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Vec<PathRow>, OperationError> {
+        let files = operations.engine.files();
+        let found = files.imported_paths(self.folder, &self.after, self.count_max)?;
+        Ok(found.into_iter().map(PathRow::from).collect())
+    }
+}
+
+/// Remembers paths of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RememberPaths {
+    /// The folder.
+    pub folder: FolderName,
+    /// Its paths.
+    pub paths: Vec<PathRow>,
+}
+
+/// Answer of [`RememberPaths`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PathsRemembered {
+    /// Number of paths.
+    pub remembered: usize,
+}
+
+impl Operation for RememberPaths {
+    const NAME: &'static str = "import/remember";
+    type Answer = PathsRemembered;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<PathsRemembered, OperationError> {
+        let paths: Vec<ImportedPath> = self.paths.into_iter().map(ImportedPath::from).collect();
+        operations
+            .engine
+            .files()
+            .remember_paths(self.folder, &paths)?;
+        Ok(PathsRemembered {
+            remembered: paths.len(),
+        })
+    }
+}
+
+/// Forgets paths of a folder, and deletes the records of those whose files are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetPaths {
+    /// The folder.
+    pub folder: FolderName,
+    /// Its paths.
+    pub paths: Vec<String>,
+    /// Records to delete; those that are gone already do not matter.
+    pub records: Vec<[u8; 16]>,
+}
+
+/// Answer of [`ForgetPaths`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PathsForgotten {
+    /// Number of records that were deleted.
+    pub deleted: usize,
+}
+
+impl Operation for ForgetPaths {
+    const NAME: &'static str = "import/forget";
+    type Answer = PathsForgotten;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<PathsForgotten, OperationError> {
+        let mut ids: Vec<RecordId> = self.records.into_iter().map(RecordId::from_bytes).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        // The records first: a path that stays is found gone again.
+        let unknown = operations.engine.catalog().delete_records(&ids)?;
+        operations
+            .engine
+            .files()
+            .forget_paths(self.folder, &self.paths)?;
+        Ok(PathsForgotten {
+            deleted: ids.len() - unknown.len(),
+        })
+    }
+}
