@@ -21,5 +21,5 @@ pub use crate::replication::{LogFault, MemoryLog};
 pub use crate::search::SearchSteps;
 pub use crate::text::{
     EpisodeMarker, EpisodeWord, Markers, SpanishRegion, YearMarker, described_flags, fold,
-    fold_into, has_number, named_flags, spanish_region, words,
+    fold_into, has_number, named_flags, spanish_region, title_key, words,
 };

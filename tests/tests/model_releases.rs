@@ -19,7 +19,7 @@ fn search_rule_4_8_a_file_name_finds_its_film() {
     ranks(
         &catalog,
         "query=The.Matrix.1999.1080p.BluRay.x264-GRP.srt",
-        &[(1, 8, 0), (3, 8, 1), (4, 8, 2)],
+        &[(1, 8, 0), (3, 8, 1), (4, 8, 4)],
     );
 }
 
@@ -36,7 +36,7 @@ fn search_rule_4_8_a_file_name_finds_its_episode() {
     ranks(
         &catalog,
         "query=1923.S01E02.2022.720p",
-        &[(1, 8, 0), (3, 8, 1), (5, 8, 1)],
+        &[(1, 8, 0), (3, 8, 2), (5, 8, 3)],
     );
 }
 
@@ -117,7 +117,7 @@ fn search_rule_4_9_every_word_of_the_name_is_an_equal_title_word() {
     ranks(
         &catalog,
         "query=Dark.City.1998.720p",
-        &[(1, 8, 0), (4, 8, 2)],
+        &[(1, 8, 0), (4, 8, 4)],
     );
     ranks(&catalog, "query=Dark.Cit.1998.720p", &[]);
     ranks(&catalog, "query=Dark.Cita.1998.720p", &[]);
@@ -125,7 +125,7 @@ fn search_rule_4_9_every_word_of_the_name_is_an_equal_title_word() {
     ranks(
         &catalog,
         "query=City.City.Dark.1998.720p",
-        &[(1, 8, 2), (4, 8, 2)],
+        &[(1, 8, 4), (4, 8, 4)],
     );
 }
 
@@ -176,7 +176,7 @@ fn search_rule_5_3_dark_precedes_his_dark_materials() {
     ranks(
         &catalog,
         "query=Dark.S01E02.720p",
-        &[(2, 8, 0), (3, 8, 1), (1, 8, 2), (4, 8, 3)],
+        &[(2, 8, 0), (3, 8, 2), (1, 8, 4), (4, 8, 6)],
     );
 }
 
@@ -191,7 +191,7 @@ fn search_rule_5_3_a_title_with_a_marker_is_the_first_words_too() {
     ranks(
         &catalog,
         "query=Lost.2004.720p",
-        &[(3, 8, 0), (2, 8, 2), (1, 8, 3)],
+        &[(3, 8, 0), (2, 8, 4), (1, 8, 5)],
     );
 }
 
@@ -306,19 +306,55 @@ fn search_rule_5_6_the_last_word_is_the_group_wherever_it_stands() {
 }
 
 #[test]
-fn search_rule_5_6_the_first_16_distinct_words_count() {
+fn search_rule_5_6_the_16_heaviest_words_count() {
     let catalog = [film(1, "Heat").described("a17 grp"), film(2, "Heat")];
     let words: Vec<String> = (1..=16).map(|number| format!("a{number}")).collect();
     let words = words.join(".");
     weighs(
         &catalog,
         &format!("title=heat&release={words}.a17-grp"),
-        &[(1, 2, 0, 16), (2, 2, 0, 16)],
+        &[(1, 2, 0, 15), (2, 2, 0, 23)],
     );
     weighs(
         &catalog,
         &format!("title=heat&release=grp.{words}.a17-grp"),
         &[(1, 2, 0, 15), (2, 2, 0, 23)],
+    );
+}
+
+#[test]
+fn search_rule_5_6_tags_behind_the_group_are_no_group() {
+    let catalog = [
+        film(1, "Heat").described("tgx"),
+        film(2, "Heat").described("LOL"),
+    ];
+    for release in [
+        "Heat.720p-LOL[TGx].mkv",
+        "Heat.720p-LOL-Obfuscated",
+        "Heat.720p-LOL-RakuvUS",
+    ] {
+        finds(&catalog, &format!("query=heat&release={release}"), &[2, 1]);
+    }
+    finds(&catalog, "query=heat&release=Heat.720p.LOL [TGx]", &[1, 2]);
+}
+
+#[test]
+fn search_rule_5_7_another_word_of_the_family_weighs_almost_as_much() {
+    let catalog = [
+        film(1, "Heat").described("BluRay GRP"),
+        film(2, "Heat").described("BDRip BRRip GRP"),
+        film(3, "Heat").described("WEB GRP"),
+        film(4, "Heat").described("WEB-DL hevc GRP"),
+    ];
+    weighs(
+        &catalog,
+        "query=heat&release=Heat.BluRay-GRP",
+        &[(1, 2, 0, 0), (2, 2, 0, 1), (3, 2, 0, 4), (4, 2, 0, 4)],
+    );
+    weighs(
+        &catalog,
+        "query=heat&release=Heat.WEBRip.x265-GRP",
+        &[(4, 2, 0, 2), (3, 2, 0, 3), (1, 2, 0, 6), (2, 2, 0, 6)],
     );
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::model::{Flag, FlagSet, Language, Number, Record, VideoType, Year};
-use crate::query::release_words;
+use crate::query::{RELATIVE_WEIGHT, release_words};
 
 use super::part_marks::part_marks;
 use super::path_flags::flags_of_path;
@@ -337,9 +337,16 @@ fn kind_rank(path: &str) -> usize {
 fn missing_weight(release: &PathWords, path: &PathParts) -> u32 {
     let sequence: Vec<&str> = release.iter().collect();
     let words: HashSet<&str> = path.words().collect();
-    let missing = release_words(&sequence).into_iter();
+    let mut missing = 0;
+    for word in release_words(&sequence, None) {
+        let has_relative = || word.relatives().any(|relative| words.contains(relative));
+        missing += if words.contains(word.word) {
+            0
+        } else if has_relative() {
+            u32::from(RELATIVE_WEIGHT)
+        } else {
+            u32::from(word.weight)
+        };
+    }
     missing
-        .filter(|word| !words.contains(word.word))
-        .map(|word| u32::from(word.weight))
-        .sum()
 }

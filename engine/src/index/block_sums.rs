@@ -24,9 +24,39 @@ type Lane = [u64; LANE_WORDS];
 /// A digit as a set has it.
 type StoredLane = [u8; LANE_BYTES];
 
+/// Documents of any of some sets, and their number.
+struct SummedSet<'a> {
+    readers: Vec<BlockReader<'a>>,
+    number: u8,
+    /// The union of the last block that was read, of several sets.
+    united: Vec<u8>,
+}
+
+impl SummedSet<'_> {
+    /// Bits of the documents of a block; `None` if no set has one.
+    fn read(&mut self, block_idx: u32) -> Option<&[u8]> {
+        if self.readers.len() == 1 {
+            return self.readers[0].read(block_idx);
+        }
+        self.united.clear();
+        for reader in &mut self.readers {
+            let Some(block) = reader.read(block_idx) else {
+                continue;
+            };
+            if self.united.is_empty() {
+                self.united.extend_from_slice(block);
+            } else {
+                let bytes = self.united.iter_mut().zip(block);
+                bytes.for_each(|(united, byte)| *united |= byte);
+            }
+        }
+        Some(&self.united[..]).filter(|united| !united.is_empty())
+    }
+}
+
 /// Reads sums block by block: a number below 128 for each document.
 pub(crate) struct BlockSums<'a> {
-    sets: Vec<(BlockReader<'a>, u8)>,
+    sets: Vec<SummedSet<'a>>,
     /// Number of documents of the segment.
     limit: u32,
     /// The digits of the last block that was read, lowest first; as many as the sum of all sets'
@@ -40,12 +70,19 @@ impl<'a> BlockSums<'a> {
     /// Greatest sum.
     pub(crate) const MAX: u8 = (1 << DIGITS) - 1;
 
-    /// Sums over the documents below `limit` of the numbers of the sets that have each. No sum may
-    /// exceed [`BlockSums::MAX`].
-    pub(crate) fn new(limit: u32, sets: impl Iterator<Item = (Postings<'a>, u8)>) -> Self {
-        let readers = sets.map(|(set, number)| (set.block_reader(), number));
-        let sets: Vec<(BlockReader<'a>, u8)> = readers.collect();
-        let sum_max: u8 = sets.iter().map(|(_, number)| number).sum();
+    /// Sums over the documents below `limit` of the numbers of the sets that have each, of which
+    /// every one is a union. No sum may exceed [`BlockSums::MAX`].
+    pub(crate) fn new<'s>(limit: u32, sets: impl Iterator<Item = (&'s [Postings<'a>], u8)>) -> Self
+    where
+        'a: 's,
+    {
+        let summed = sets.map(|(sets, number)| SummedSet {
+            readers: sets.iter().map(Postings::block_reader).collect(),
+            number,
+            united: Vec::new(),
+        });
+        let sets: Vec<SummedSet<'a>> = summed.collect();
+        let sum_max: u8 = sets.iter().map(|set| set.number).sum();
         let digits_count = (u8::BITS - sum_max.leading_zeros()) as usize;
         Self {
             carries: vec![[0; LANE_WORDS]; sets.len()],
@@ -60,11 +97,12 @@ impl<'a> BlockSums<'a> {
     /// Cost: some operations on a word for each set and 64 documents, however many have it.
     pub(crate) fn read(&mut self, block_idx: u32) {
         let mut added: [Vec<&[StoredLane]>; DIGITS] = Default::default();
-        for (reader, number) in &mut self.sets {
-            let Some(block) = reader.read(block_idx) else {
+        for set in &mut self.sets {
+            let number = set.number;
+            let Some(block) = set.read(block_idx) else {
                 continue;
             };
-            let ones = (0..DIGITS).filter(|digit| *number >> digit & 1 == 1);
+            let ones = (0..DIGITS).filter(|digit| number >> digit & 1 == 1);
             ones.for_each(|digit| added[digit].push(block.as_chunks().0));
         }
         // The last block of a segment, and the only one of a small one, is not full.
@@ -189,8 +227,9 @@ mod tests {
         });
         let encoded: Vec<(Vec<u8>, u8)> = encoded.collect();
         let read = encoded.iter();
-        let read = read.map(|(bytes, number)| (Postings::read(bytes).unwrap(), *number));
-        let mut sums = BlockSums::new(limit, read);
+        let read = read.map(|(bytes, number)| ([Postings::read(bytes).unwrap()], *number));
+        let read: Vec<_> = read.collect();
+        let mut sums = BlockSums::new(limit, read.iter().map(|(set, number)| (&set[..], *number)));
         let mut all = Vec::new();
         for block_idx in 0..limit.div_ceil(BLOCK_NUMBERS) {
             sums.read(block_idx);
@@ -236,8 +275,10 @@ mod tests {
             let mut bytes = vec![Vec::new(); sets.len()];
             let read = sets.iter().zip(&mut bytes).map(|((docs, number), bytes)| {
                 encode(docs, bytes);
-                (Postings::read(bytes).unwrap(), *number)
+                ([Postings::read(bytes).unwrap()], *number)
             });
+            let read: Vec<_> = read.collect();
+            let read = read.iter().map(|(set, number)| (&set[..], *number));
             let mut sums = BlockSums::new(LIMIT, read);
             sums.read(2);
             for doc in 2 * BLOCK_NUMBERS..LIMIT {
@@ -246,6 +287,23 @@ mod tests {
                 prop_assert_eq!(sums.get(doc as u16), expected);
             }
         }
+    }
+
+    #[test]
+    fn a_document_of_several_sets_of_a_union_counts_once() {
+        let encoded = [&[1, 3][..], &[3, 140_000]].map(|docs| {
+            let mut bytes = Vec::new();
+            encode(docs, &mut bytes);
+            bytes
+        });
+        let union = [0, 1].map(|idx: usize| Postings::read(&encoded[idx]).unwrap());
+        let mut sums = BlockSums::new(LIMIT, [(&union[..], 3), (&union[..1], 1)].into_iter());
+        sums.read(0);
+        assert_eq!([0, 1, 2, 3].map(|low| sums.get(low)), [0, 4, 0, 4]);
+        sums.read(1);
+        assert_eq!(sums.get(3), 0);
+        sums.read(2);
+        assert_eq!(sums.get((140_000 % BLOCK_NUMBERS) as u16), 3);
     }
 
     #[test]

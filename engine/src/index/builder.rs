@@ -7,7 +7,7 @@ use foldhash::HashMap;
 use crate::error::Result;
 use crate::model::{CatalogId, Record};
 use crate::query::LanguageTerm;
-use crate::text::{fold_into, words};
+use crate::text::{fold_into, is_elided, words};
 
 use super::columns::ColumnRow;
 use super::dictionary::DictionaryBuilder;
@@ -43,6 +43,8 @@ struct BuilderEntry {
     words_at: usize,
     /// Number of its folded title in `titles`.
     title: u32,
+    /// True if its title begins with an `l` and an apostrophe.
+    has_elided_title: bool,
     /// Number of its language in `languages`.
     language: u32,
     row: ColumnRow,
@@ -76,6 +78,8 @@ pub struct SegmentBuilder {
     written_titles: Interner,
     /// Number in `titles` of the folding of each written title.
     folded_of_written: Vec<u32>,
+    /// For each written title, true if it begins with an `l` and an apostrophe.
+    elided_of_written: Vec<bool>,
     /// Folded titles.
     titles: Interner,
     /// Words of each folded title, each once, as numbers of `terms`.
@@ -99,7 +103,7 @@ impl SegmentBuilder {
         if !record.is_active {
             return Ok(());
         }
-        let title = self.take_title(&record.title);
+        let written = self.take_title(&record.title) as usize;
         let words_at = self.words.len();
         self.take_words(record.description.as_deref().unwrap_or(""));
         let languages_count = self.languages.len() as u32;
@@ -112,7 +116,8 @@ impl SegmentBuilder {
             id: *record.id.as_bytes(),
             document_at,
             words_at,
-            title,
+            title: self.folded_of_written[written],
+            has_elided_title: self.elided_of_written[written],
             language,
             row: ColumnRow::of(record),
             catalog: record.catalog_id.map(CatalogId::number),
@@ -121,13 +126,15 @@ impl SegmentBuilder {
         Ok(())
     }
 
+    /// Number of a title in `written_titles`.
     fn take_title(&mut self, title: &str) -> u32 {
         // A title is repeated by hundreds of records: one that was seen before, letter for letter,
         // is not folded again.
         let (written, is_new) = self.written_titles.intern(title);
         if !is_new {
-            return self.folded_of_written[written as usize];
+            return written;
         }
+        self.elided_of_written.push(is_elided(title));
         self.folded.clear();
         fold_into(title, &mut self.folded);
         let (folded, is_new) = self.titles.intern(&self.folded);
@@ -141,7 +148,7 @@ impl SegmentBuilder {
             self.last_seen.resize(self.terms.len(), 0);
             self.title_words.push(numbers.into());
         }
-        folded
+        written
     }
 
     fn take_words(&mut self, description: &str) {
@@ -192,7 +199,7 @@ impl SegmentBuilder {
         let columns = self.columns(&order, &title_ranks);
         write_columns(&mut writer, &columns)?;
         let titles = title_order.iter().map(|&title| self.titles.get(title));
-        let title_docs = TitleTexts::new(titles).write(&mut writer, &columns.titles)?;
+        let title_docs = TitleTexts::new(titles).write(&mut writer, &columns)?;
         let orders = SegmentOrders {
             entries: &order,
             titles: &title_order,
@@ -270,6 +277,11 @@ impl SegmentBuilder {
                 .map(|idx| title_ranks[entry(idx).title as usize])
                 .collect(),
             id_order,
+            elided_docs: (0..)
+                .zip(order)
+                .filter(|(_, idx)| entry(idx).has_elided_title)
+                .map(|(doc, _)| doc)
+                .collect(),
         }
     }
 

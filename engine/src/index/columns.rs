@@ -71,6 +71,8 @@ pub(crate) enum ColumnValue {
     SeasonEpisode(u16, u16),
     /// The number of a language.
     Language(u32),
+    /// A title that begins with an `l` and an apostrophe, which its folded text does not tell.
+    ElidedTitle,
 }
 
 impl ColumnValue {
@@ -85,6 +87,7 @@ impl ColumnValue {
                 3 << 40 | u64::from(season) << 16 | u64::from(episode)
             }
             Self::Language(number) => 4 << 40 | u64::from(number),
+            Self::ElidedTitle => 5 << 40,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::thread;
 use crate::error::Result;
 use crate::model::{CatalogId, RecordId};
 
+use super::columns::ColumnValue;
 use super::merge_input::{DROPPED, MergeInput};
 use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
@@ -74,7 +75,7 @@ fn merge_all(
     })?;
     let columns = merge_columns(&inputs, &mut documents, &titles.numbers)?;
     write_columns(&mut writer, &columns)?;
-    let title_docs = titles.texts.write(&mut writer, &columns.titles)?;
+    let title_docs = titles.texts.write(&mut writer, &columns)?;
     TermMerger {
         inputs: &inputs,
         docs: &documents.numbers,
@@ -204,6 +205,7 @@ fn merge_columns(
         titles: vec![0; docs_count],
         language_terms: Vec::new(),
         id_order: std::mem::take(&mut documents.id_order),
+        elided_docs: Vec::new(),
     };
     // Language numbers differ from input to input: the new one is the place in the union of all
     // languages.
@@ -231,7 +233,15 @@ fn merge_columns(
             columns.languages[number] = languages[input.view.language_of(doc) as usize];
             columns.titles[number] = title_numbers[input_idx][title];
         }
+        let elided = input.view.value_docs(ColumnValue::ElidedTitle)?;
+        elided.for_each(|doc| {
+            columns
+                .elided_docs
+                .push(documents.numbers[input_idx][doc as usize])
+        });
     }
+    columns.elided_docs.retain(|&number| number != DROPPED);
+    columns.elided_docs.sort_unstable();
     Ok(columns)
 }
 

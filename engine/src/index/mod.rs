@@ -30,6 +30,7 @@ mod since;
 mod suffix;
 mod suffix_sort;
 mod term_merge;
+mod title_keys;
 mod title_merge;
 mod tombstones;
 mod varint;

@@ -26,7 +26,7 @@ use crate::text::FOLDING_FINGERPRINT;
 
 const MAGIC: [u8; 8] = *b"SUBCSEGM";
 /// Version of the format that this program reads and writes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes that one checksum covers.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 const HEADER_BYTES: usize = 32;
@@ -60,6 +60,9 @@ pub(crate) enum Section {
     TitleDocuments,
     /// Positions in titles, sorted by the text that follows.
     Suffixes,
+    /// Packed: the titles in the order of their keys, each twice its number, and one more for its
+    /// key as a title that begins with an `l` and an apostrophe.
+    TitleKeys,
     /// Titles of each title term.
     TermTitles,
     /// Packed: start of the titles of each title term, and the end.
@@ -251,7 +254,7 @@ impl Sections {
             return Err(corrupt(24, "the checksum of the header"));
         }
         if read_u64(header, 8).map(|word| word as u32) != Some(VERSION) {
-            return Err(corrupt(8, "version 3 of the segment format"));
+            return Err(corrupt(8, "version 4 of the segment format"));
         }
         if read_u64(header, 16) != Some(FOLDING_FINGERPRINT) {
             return Err(corrupt(16, "terms folded as this program folds"));
@@ -426,6 +429,7 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::TitleStarts,
     Section::TitleDocuments,
     Section::Suffixes,
+    Section::TitleKeys,
     Section::TermTitles,
     Section::TermTitleOffsets,
     Section::TermDocuments,
@@ -534,7 +538,7 @@ mod tests {
         }
         sections.check_all().unwrap();
         let part = sections.part(Section::ValueCodes, 20_000..20_003).unwrap();
-        assert_eq!(part, [25; 3]);
+        assert_eq!(part, [26; 3]);
         assert!(sections.part(Section::ValueCodes, 40_000..40_001).is_err());
     }
 

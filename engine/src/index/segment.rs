@@ -22,6 +22,7 @@ use super::packed::{Packed, SharedPacked};
 use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
+use super::title_keys::{KeyedTitle, find_key};
 
 /// Expectation broken by a file that is truncated, or becomes unreadable, while it is open.
 const NOT_TRUNCATED: &str = "a file that is whole as long as it is open";
@@ -589,6 +590,12 @@ impl<'a> SegmentView<'a> {
         };
         let to = gallop(from as usize, count as usize, goes_on) as u32;
         (is_equal.then_some(at), from..to)
+    }
+
+    /// The titles with a title key. Cost: a binary search, which works keys out.
+    pub(crate) fn titles_of_key(&self, key: &str) -> Result<Vec<KeyedTitle>> {
+        let order = self.segment.packed(Section::TitleKeys)?;
+        Ok(find_key(order, key, |title| self.title(title)))
     }
 
     /// Number of documents that have one of a range of titles.

@@ -7,6 +7,7 @@ use super::dictionary::Dictionary;
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::Section;
+use super::title_keys::KeyedTitle;
 
 impl Segment {
     /// Checks every block and every structure, whether used or not: for the scrubber.
@@ -18,6 +19,7 @@ impl Segment {
         self.verify_columns()?;
         self.verify_documents()?;
         self.verify_titles()?;
+        self.verify_title_keys()?;
         let docs_count = self.len();
         let titles_count = self.view()?.titles_count();
         self.verify_sets(Section::TermTitles, Section::TermTitleOffsets, titles_count)?;
@@ -127,6 +129,26 @@ impl Segment {
         }
         let what = "a title for each document";
         self.expect(docs_count == self.len(), Section::TitleDocuments, 0, what)
+    }
+
+    fn verify_title_keys(&self) -> Result<()> {
+        let view = self.view()?;
+        let order = self.packed(Section::TitleKeys)?;
+        let mut is_keyed = vec![false; view.titles_count() as usize];
+        let mut before = String::new();
+        for at in 0..order.len() {
+            let keyed = KeyedTitle::from_code(order.get_u32(at));
+            let what = "titles in the order of their keys";
+            let is_known = keyed.title < view.titles_count();
+            self.expect(is_known, Section::TitleKeys, at, what)?;
+            let key = keyed.key(view.title(keyed.title));
+            self.expect(before <= key, Section::TitleKeys, at, what)?;
+            is_keyed[keyed.title as usize] = true;
+            before = key;
+        }
+        let what = "a key of each title";
+        let are_keyed = is_keyed.iter().all(|&is_keyed| is_keyed);
+        self.expect(are_keyed, Section::TitleKeys, 0, what)
     }
 
     fn verify_sets(&self, sets: Section, offsets: Section, limit: u32) -> Result<()> {

@@ -11,6 +11,7 @@ use super::packed::{PackedBuilder, pack};
 use super::postings::encode;
 use super::section::{Section, SectionWriter};
 use super::suffix::encode_suffixes;
+use super::title_keys::key_order;
 
 /// The columns of a segment, in document order.
 #[derive(Default)]
@@ -25,6 +26,8 @@ pub(crate) struct ColumnBuffers {
     pub(crate) titles: Vec<u32>,
     /// Documents in the order of their ids.
     pub(crate) id_order: Vec<u32>,
+    /// Documents whose titles begin with an `l` and an apostrophe, ascending.
+    pub(crate) elided_docs: Vec<u32>,
 }
 
 /// A document under a catalog id.
@@ -103,15 +106,18 @@ impl TitleTexts {
     pub(crate) fn write(
         self,
         writer: &mut SectionWriter<'_>,
-        doc_titles: &[u32],
+        columns: &ColumnBuffers,
     ) -> Result<Groups> {
         let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
         writer.section(Section::TitleText, &self.text)?;
         writer.section(Section::TitleOffsets, &pack(self.offsets.iter().copied()))?;
-        let docs = invert(doc_titles, self.offsets.len() - 1);
+        let docs = invert(&columns.titles, self.offsets.len() - 1);
         writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
         writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
         writer.section(Section::Suffixes, &self.suffixes)?;
+        let (titles, elided_docs) = (&columns.titles, &columns.elided_docs);
+        let keys = key_order(&self.text, &self.offsets, titles, elided_docs);
+        writer.section(Section::TitleKeys, &numbers(&keys))?;
         Ok(docs)
     }
 }
@@ -246,6 +252,10 @@ pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffe
                 postings.push(writer, docs.get(number))?;
             }
         }
+    }
+    if !columns.elided_docs.is_empty() {
+        codes.push(ColumnValue::ElidedTitle.code());
+        postings.push(writer, &columns.elided_docs)?;
     }
     postings.finish(writer, Section::ValueDocuments, Section::ValueOffsets)?;
     writer.section(Section::ValueCodes, &pack(codes.iter().copied()))

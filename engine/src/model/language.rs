@@ -56,7 +56,8 @@ impl Language {
     }
 
     /// The language itself: the first subtag in lower case, as its ISO 639-1 code where there is
-    /// one. Shape: two or three letters.
+    /// one; the code that other services write for a language of a region is that language. Shape:
+    /// two or three letters.
     ///
     /// Source: SEARCH.md 3.4.
     ///
@@ -66,9 +67,9 @@ impl Language {
     /// assert_eq!(Language::parse("ast").unwrap().primary(), "ast");
     /// ```
     pub fn primary(&self) -> String {
-        let first = self.0.split(['-', '_']).next().unwrap_or_default();
-        let lower = first.to_ascii_lowercase();
-        two_letter_code(&lower).map_or(lower, str::to_string)
+        let first = self.first_subtag();
+        let current = replaced(&first).map_or(&*first, |(language, _)| language);
+        two_letter_code(current).unwrap_or(current).to_string()
     }
 
     /// The language itself as its ISO 639-2/T code; without an ISO 639-1 code the first subtag.
@@ -83,7 +84,14 @@ impl Language {
         three_letter_code(&primary).map_or(primary, str::to_owned)
     }
 
-    /// The region: the first later subtag of two letters (in capitals) or three digits.
+    /// The first subtag, in lower case.
+    fn first_subtag(&self) -> String {
+        let first = self.0.split(['-', '_']).next().unwrap_or_default();
+        first.to_ascii_lowercase()
+    }
+
+    /// The region: that of a code which other services write for a language of a region, else the
+    /// first later subtag of two letters (in capitals) or three digits; `LA` in Spanish is `419`.
     ///
     /// Source: SEARCH.md 3.4.
     ///
@@ -95,11 +103,31 @@ impl Language {
     /// assert_eq!(region("es"), None);
     /// ```
     pub fn region(&self) -> Option<String> {
+        if let Some((_, Some(region))) = replaced(&self.first_subtag()) {
+            return Some(region.to_string());
+        }
         let mut later = self.0.split(['-', '_']).skip(1);
         let is_country = |tag: &str| tag.len() == 2 && tag.bytes().all(|b| b.is_ascii_alphabetic());
         let is_area = |tag: &str| tag.len() == 3 && tag.bytes().all(|b| b.is_ascii_digit());
         let region = later.find(|subtag| is_country(subtag) || is_area(subtag))?;
-        Some(region.to_ascii_uppercase())
+        let region = region.to_ascii_uppercase();
+        let is_latin_america = region == "LA" && self.primary() == "es";
+        Some(if is_latin_america {
+            "419".into()
+        } else {
+            region
+        })
+    }
+}
+
+/// The language and the region for which other services write a code of their own.
+fn replaced(code: &str) -> Option<(&'static str, Option<&'static str>)> {
+    match code {
+        "ea" | "spl" => Some(("es", Some("419"))),
+        "sp" | "spn" => Some(("es", Some("ES"))),
+        "esp" => Some(("es", None)),
+        "pb" | "pob" => Some(("pt", Some("BR"))),
+        _ => None,
     }
 }
 
@@ -194,5 +222,16 @@ mod tests {
         check("ast-ES", "ast", Some("ES"));
         check("iw", "iw", None);
         check("hbs", "hbs", None);
+        check("ea", "es", Some("419"));
+        check("SPL", "es", Some("419"));
+        check("sp", "es", Some("ES"));
+        check("spn-MX", "es", Some("ES"));
+        check("esp", "es", None);
+        check("esp-MX", "es", Some("MX"));
+        check("pb", "pt", Some("BR"));
+        check("pob", "pt", Some("BR"));
+        check("es-LA", "es", Some("419"));
+        check("spa_la", "es", Some("419"));
+        check("en-LA", "en", Some("LA"));
     }
 }

@@ -2,22 +2,32 @@
 
 use crate::error::Result;
 use crate::index::{Lookup, SegmentView};
+use crate::model::Number;
 use crate::query::ParsedText;
 use crate::text::{EpisodeMarker, YearMarker};
 
 use super::filter::Filter;
 use super::marker_clauses::titles_with;
 
-/// Rule that gives a match fit 0 or 1.
+/// Part of the fit for a year that is not the one of the request or the text.
+pub(crate) const YEAR_FIT: u8 = 1;
+/// Part of the fit for an episode that is not exactly the one of the text.
+pub(crate) const EPISODE_FIT: u8 = 2;
+/// Part of the fit for a title that is not the one of a name.
+pub(crate) const TITLE_FIT: u8 = 4;
+
+/// Rule that gives a match fit 0 to 3.
 ///
 /// Example: `query=lost s01e02`. A record of season 1, episode 2 has fit 0. The pack of season 1
-/// matches, too, but has fit 1 unless its title has the word "s01e02".
+/// matches, too, but has fit 2 unless its title has the word "s01e02".
 pub(crate) struct FitRule<'a> {
     view: &'a SegmentView<'a>,
     /// The episode marker, and the titles that have its word.
     episode: Option<(EpisodeMarker, Lookup<'a>)>,
     /// The year marker, and the titles that have its word.
     year: Option<(YearMarker, Lookup<'a>)>,
+    /// True if the word of the year marker is in the text twice: a title then has one of them.
+    is_year_twice: bool,
 }
 
 impl<'a> FitRule<'a> {
@@ -31,10 +41,11 @@ impl<'a> FitRule<'a> {
             view,
             episode: markers.episode.zip(episode_titles),
             year: markers.year.zip(year_titles),
+            is_year_twice: text.has_year_word_twice(),
         })
     }
 
-    /// True if there is no marker: then only an unknown year gives fit 1.
+    /// True if there is no marker: then only an unknown year counts.
     pub(crate) fn is_trivial(&self) -> bool {
         self.episode.is_none() && self.year.is_none()
     }
@@ -47,14 +58,13 @@ impl<'a> FitRule<'a> {
     /// Fit of a document that matches.
     #[inline]
     pub(crate) fn fit(&self, doc: u32, filter: &Filter<'_>) -> u8 {
-        if filter.matches_unknown_year(doc) {
-            return 1;
-        }
+        let is_year_unknown = filter.matches_unknown_year(doc);
         // Most texts have no marker: then no column is read.
         if self.is_trivial() {
-            return 0;
+            return YEAR_FIT * u8::from(is_year_unknown);
         }
-        u8::from(self.misses_episode(doc) || self.misses_year(doc))
+        let year_fit = YEAR_FIT * u8::from(is_year_unknown || self.misses_year(doc));
+        year_fit + EPISODE_FIT * u8::from(self.misses_episode(doc))
     }
 
     /// True if an episode is named and the document is not exactly that one.
@@ -64,10 +74,9 @@ impl<'a> FitRule<'a> {
             return false;
         };
         let row = self.view.columns().get(doc);
-        let is_episode = marker
-            .episode
-            .is_none_or(|wanted| row.episode == wanted.get());
-        let is_exact = row.season == marker.season.get() && is_episode;
+        // For a season the pack is exact, which has no episode.
+        let episode = marker.episode.map_or(0, Number::get);
+        let is_exact = row.season == marker.season.get() && row.episode == episode;
         !is_exact && !titles.contains(self.view.title_of(doc))
     }
 
@@ -78,6 +87,7 @@ impl<'a> FitRule<'a> {
             return false;
         };
         let year = self.view.columns().get(doc).year;
-        year != marker.year.get() && !titles.contains(self.view.title_of(doc))
+        let is_excused = !self.is_year_twice && titles.contains(self.view.title_of(doc));
+        year != marker.year.get() && !is_excused
     }
 }

@@ -11,7 +11,7 @@ use super::cost::PlanContext;
 use super::subject::Subject;
 
 /// Documents that satisfy the episode marker of a text, if it has one (SEARCH.md 4.5).
-pub(super) fn episode_clause<'a>(
+pub(crate) fn episode_clause<'a>(
     view: &SegmentView<'a>,
     text: &ParsedText<'_>,
 ) -> Result<Option<Clause<'a>>> {
@@ -54,7 +54,7 @@ pub(super) fn episode_test(columns: &Columns<'_>, marker: EpisodeMarker) -> Opti
 }
 
 /// Documents that satisfy the year marker of a text, if it has one (SEARCH.md 4.5).
-pub(super) fn year_clause<'a>(
+pub(crate) fn year_clause<'a>(
     context: &PlanContext<'a>,
     text: &ParsedText<'_>,
 ) -> Result<Option<Clause<'a>>> {

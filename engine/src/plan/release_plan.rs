@@ -6,13 +6,13 @@
 
 use crate::error::Result;
 use crate::index::{ColumnValue, Postings, SegmentView};
-use crate::model::Year;
+use crate::model::{Number, Year};
 use crate::query::{ParsedText, ReleaseName};
 
 use super::clause::Clause;
 use super::cost::PlanContext;
 use super::filter::Filter;
-use super::fit_rule::FitRule;
+use super::fit_rule::{FitRule, TITLE_FIT};
 use super::marker_clauses::{episode_clause, titles_with, years_test};
 use super::subject::Subject;
 use super::title_set::TitleSet;
@@ -23,8 +23,10 @@ pub(crate) struct ReleasePlan<'a> {
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles that are the first words of the value.
     pub(crate) first_titles: Vec<u32>,
-    /// Clauses of the matches whose markers and year are right: fit 0 or 2.
-    pub(crate) exact: Vec<Clause<'a>>,
+    /// Clauses of the matches whose year is right.
+    pub(crate) exact_years: Vec<Clause<'a>>,
+    /// Clause of the matches whose episode is right.
+    pub(crate) exact_episode: Option<Clause<'a>>,
     fit: FitRule<'a>,
 }
 
@@ -50,7 +52,8 @@ impl<'a> ReleasePlan<'a> {
         Ok(Some(Self {
             clauses,
             first_titles: first_titles(view, text.words()),
-            exact: exact_clauses(context, text, year)?,
+            exact_years: exact_year_clauses(context, text, year)?,
+            exact_episode: exact_episode_clause(context, text)?,
             fit: FitRule::new(view, text)?,
         }))
     }
@@ -60,7 +63,7 @@ impl<'a> ReleasePlan<'a> {
     pub(crate) fn fit(&self, doc: u32, title: u32, filter: &Filter<'_>) -> u8 {
         let is_first = self.first_titles.contains(&title);
         let fit = self.fit.fit(doc, filter);
-        if is_first { fit } else { fit + 2 }
+        if is_first { fit } else { fit + TITLE_FIT }
     }
 }
 
@@ -122,13 +125,12 @@ fn years_clause<'a>(context: &PlanContext<'a>, years: &[Year]) -> Result<Option<
 }
 
 /// Clauses that a match satisfies exactly if its fit has no 1 (SEARCH.md 5.3).
-fn exact_clauses<'a>(
+fn exact_year_clauses<'a>(
     context: &PlanContext<'a>,
     text: &ParsedText<'_>,
     year: Option<Year>,
 ) -> Result<Vec<Clause<'a>>> {
     let view = &context.view;
-    let docs_estimate = context.costs.title_docs_estimate;
     let mut clauses = Vec::new();
     if let Some(year) = year {
         let sets = vec![view.value_docs(ColumnValue::Year(Some(year)))?];
@@ -137,21 +139,32 @@ fn exact_clauses<'a>(
     if let (Some(marker), Some(word)) = (text.markers().year, text.year_word()) {
         let sets = vec![view.value_docs(ColumnValue::Year(Some(marker.year)))?];
         let clause = Clause::of_sets(Subject::YearMarker, sets);
-        clauses.push(clause.or_stored_titles(titles_with(view, word)?, docs_estimate));
-    }
-    if let (Some(marker), Some(word)) = (text.markers().episode, text.episode_word()) {
-        let season = marker.season.get();
-        let sets = match marker.episode {
-            Some(episode) => {
-                let value = ColumnValue::SeasonEpisode(season, episode.get());
-                vec![view.value_docs(value)?]
-            }
-            None => view.season_docs(season)?,
+        let titles = if text.has_year_word_twice() {
+            Postings::EMPTY
+        } else {
+            titles_with(view, word)?
         };
-        let clause = Clause::of_sets(Subject::EpisodeMarker, sets);
-        clauses.push(clause.or_stored_titles(titles_with(view, word)?, docs_estimate));
+        clauses.push(clause.or_stored_titles(titles, context.costs.title_docs_estimate));
     }
     Ok(clauses)
+}
+
+/// Clause that a match satisfies exactly if its fit has no 2 (SEARCH.md 5.3).
+fn exact_episode_clause<'a>(
+    context: &PlanContext<'a>,
+    text: &ParsedText<'_>,
+) -> Result<Option<Clause<'a>>> {
+    let view = &context.view;
+    let (Some(marker), Some(word)) = (text.markers().episode, text.episode_word()) else {
+        return Ok(None);
+    };
+    let episode = marker.episode.map_or(0, Number::get);
+    let value = ColumnValue::SeasonEpisode(marker.season.get(), episode);
+    let clause = Clause::of_sets(Subject::EpisodeMarker, vec![view.value_docs(value)?]);
+    let docs_estimate = context.costs.title_docs_estimate;
+    Ok(Some(
+        clause.or_stored_titles(titles_with(view, word)?, docs_estimate),
+    ))
 }
 
 /// Titles that are the first words of a value: one for each number of words, at most.

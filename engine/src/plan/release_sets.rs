@@ -3,16 +3,17 @@
 use crate::error::Result;
 use crate::index::{BlockSums, Postings, SegmentView};
 use crate::limits::MISSING_WEIGHT_MAX;
-use crate::query::ReleaseWord;
+use crate::query::{RELATIVE_WEIGHT, ReleaseWord};
 
 use super::marker_clauses::term_docs;
 
 const _: () = assert!(MISSING_WEIGHT_MAX <= BlockSums::MAX);
 
-/// Documents of a release word.
+/// Documents that have any of some words, and what they weigh by it.
 pub(crate) struct ReleaseSet<'a> {
     pub(crate) weight: u8,
-    pub(crate) docs: Postings<'a>,
+    /// Documents of each of the words.
+    pub(crate) docs: Vec<Postings<'a>>,
 }
 
 /// The release words over one segment.
@@ -24,15 +25,36 @@ pub(crate) struct ReleaseSets<'a> {
 }
 
 impl<'a> ReleaseSets<'a> {
-    /// Looks the words up. Cost: a dictionary look-up for each word.
+    /// Looks the words up. Cost: a dictionary look-up for each word of their families.
     pub(crate) fn new(view: &SegmentView<'a>, words: &[ReleaseWord<'_>]) -> Result<Self> {
         let mut sets = Vec::with_capacity(words.len());
-        for ReleaseWord { word, weight } in words {
-            let docs = term_docs(view, view.term(word))?;
+        for word in words {
+            let docs = term_docs(view, view.term(word.word))?;
+            let mut united = Vec::new();
+            for relative in word.relatives() {
+                let docs = term_docs(view, view.term(relative))?;
+                united.extend(Some(docs).filter(|docs| docs.count() > 0));
+            }
+            // A document with another word of the family weighs all but one of it: so the family
+            // gives that, and the word itself the one.
+            let own_weight = match united.len() {
+                0 => word.weight,
+                _ => RELATIVE_WEIGHT,
+            };
             if docs.count() > 0 {
+                let docs = vec![docs];
                 sets.push(ReleaseSet {
-                    weight: *weight,
-                    docs,
+                    weight: own_weight,
+                    docs: docs.clone(),
+                });
+                if !united.is_empty() {
+                    united.extend(docs);
+                }
+            }
+            if !united.is_empty() {
+                sets.push(ReleaseSet {
+                    weight: word.weight - RELATIVE_WEIGHT,
+                    docs: united,
                 });
             }
         }

@@ -152,6 +152,12 @@ mod tests {
         check("zh-Hant", "zh-Hans", true);
         check("ast", "ast", true);
         check("he", "iw", false);
+        check("ea", "es-MX", true);
+        check("es-LA", "spl", true);
+        check("spn", "es-LA", false);
+        check("esp", "es", true);
+        check("pob", "pt", true);
+        check("pb", "pt-PT", false);
     }
 
     #[test]

@@ -9,11 +9,13 @@ mod language;
 pub mod oracle;
 mod oracle_release;
 mod release;
+mod release_words;
 mod request;
 mod text;
 
 pub use language::LanguageTerm;
-pub use release::release_word_weight;
-pub(crate) use release::{ReleaseName, ReleaseWord, release_words};
+pub(crate) use release::ReleaseName;
+pub use release_words::release_word_weight;
+pub(crate) use release_words::{RELATIVE_WEIGHT, ReleaseWord, release_group, release_words};
 pub use request::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query};
 pub use text::{ParsedText, SearchText, TooManyWords};

@@ -34,7 +34,7 @@ pub struct OracleHit {
     pub id: RecordId,
     /// Its relevance: 0 is best, 9 is worst.
     pub relevance: u8,
-    /// Its fit: 0 or 1, as the name of a release up to 3.
+    /// Its fit: 0 is best, 7 is worst.
     pub fit: u8,
     /// Its missing weight.
     pub missing: u8,
@@ -52,11 +52,12 @@ struct OracleEntry<'a> {
     words: Vec<String>,
 }
 
-/// Readings of a `query` value, in their order: as words, with typos (SEARCH.md 4.6), as the name
-/// of a release (SEARCH.md 4.8).
+/// Readings of a `query` value, in their order: as words, by equal titles (SEARCH.md 4.10), with
+/// typos (SEARCH.md 4.6), as the name of a release (SEARCH.md 4.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OracleTry {
     Words,
+    EqualTitle,
     Typos,
     Release,
 }
@@ -186,14 +187,14 @@ impl OracleEntry<'_> {
     fn fits(&self, marker: EpisodeMarker) -> bool {
         let is_pack = self.record.episode.is_none();
         let is_season = self.record.season == Some(marker.season);
-        is_season && (is_pack || self.fits_exactly(marker))
+        let is_any = marker.episode.is_none();
+        is_season && (is_any || is_pack || self.fits_exactly(marker))
     }
 
     /// SEARCH.md 2.5.
     fn fits_exactly(&self, marker: EpisodeMarker) -> bool {
         let is_season = self.record.season == Some(marker.season);
-        let is_episode = marker.episode.is_none() || self.record.episode == marker.episode;
-        is_season && is_episode
+        is_season && self.record.episode == marker.episode
     }
 }
 
@@ -401,7 +402,7 @@ impl<'q> OracleQuery<'q> {
         let fit = self.text_fit(value, entry);
         // 5.3
         let is_title_off = attempt == OracleTry::Release && !entry.is_first_words_of(value);
-        let fit = if is_title_off { fit + 2 } else { fit };
+        let fit = if is_title_off { fit + 4 } else { fit };
         ranks.push((query_relevance(value, entry, attempt), fit));
     }
 
@@ -410,7 +411,13 @@ impl<'q> OracleQuery<'q> {
         let Some(value) = &self.free_text else {
             return OracleTry::Words;
         };
-        for attempt in [OracleTry::Words, OracleTry::Typos, OracleTry::Release] {
+        let attempts = [
+            OracleTry::Words,
+            OracleTry::EqualTitle,
+            OracleTry::Typos,
+            OracleTry::Release,
+        ];
+        for attempt in attempts {
             let mut entries = passing.iter();
             if entries.any(|entry| self.matches(value, entry, attempt)) {
                 return attempt;
@@ -423,6 +430,7 @@ impl<'q> OracleQuery<'q> {
         match (attempt, &self.release_name) {
             (OracleTry::Release, Some(release)) => matches_release(value, release, entry),
             (OracleTry::Release, None) => false,
+            (OracleTry::EqualTitle, _) => matches_equal_title(value, entry),
             (OracleTry::Typos, _) if !allows_typos(value) => false,
             (OracleTry::Words | OracleTry::Typos, _) => matches_query(value, entry, attempt),
         }
@@ -432,14 +440,19 @@ impl<'q> OracleQuery<'q> {
     fn missing_weight(&self, entry: &OracleEntry<'_>, relevance: u8, attempt: OracleTry) -> u8 {
         let split = |folded: &str| -> Vec<String> { words(folded).map(str::to_string).collect() };
         let is_by_name = relevance == 8 && attempt == OracleTry::Release;
-        let sequence = match (self.query.release(), &self.release_name) {
-            (Some(release), _) => split(release.folded()),
-            (None, Some(name)) if is_by_name => name.tail.clone(),
-            (None, _) => Vec::new(),
+        let (sequence, text) = match (self.query.release(), &self.release_name) {
+            (Some(release), _) => (split(release.folded()), release.written()),
+            (None, Some(name)) if is_by_name => {
+                let text = self.query.query().map_or("", |value| value.written());
+                (name.tail.clone(), text)
+            }
+            (None, _) => (Vec::new(), ""),
         };
         let mut missing = 0;
-        for (word, weight) in weighed(&sequence) {
-            if !entry.has_word(&word) {
+        for (word, weight, relatives) in weighed(&sequence, text) {
+            if relatives.iter().any(|relative| entry.has_word(relative)) && !entry.has_word(&word) {
+                missing += 1;
+            } else if !entry.has_word(&word) {
                 missing += weight;
             }
         }
@@ -459,9 +472,10 @@ impl<'q> OracleQuery<'q> {
             !entry.has_title_word(word) && !entry.fits_exactly(marker)
         });
         let is_year_off = value.year_word().is_some_and(|(word, year)| {
-            !entry.has_title_word(word) && entry.record.year != Some(year)
+            let is_twice = value.words.iter().filter(|other| *other == word).count() > 1;
+            (is_twice || !entry.has_title_word(word)) && entry.record.year != Some(year)
         });
-        u8::from(self.is_year_unknown(entry) || is_episode_off || is_year_off)
+        u8::from(self.is_year_unknown(entry) || is_year_off) + 2 * u8::from(is_episode_off)
     }
 }
 
@@ -554,14 +568,60 @@ fn matches_query(value: &OracleText, entry: &OracleEntry<'_>, attempt: OracleTry
             return false;
         }
     }
-    let is_year_satisfied = match value.year_word() {
+    is_episode_satisfied(value, entry) && is_year_satisfied(value, entry)
+}
+
+/// SEARCH.md 4.10.
+fn matches_equal_title(value: &OracleText, entry: &OracleEntry<'_>) -> bool {
+    oracle_title_key(&entry.record.title) == oracle_title_key(&value.plain_words().join(" "))
+        && is_episode_satisfied(value, entry)
+        && is_year_satisfied(value, entry)
+}
+
+/// SEARCH.md 4.5, the year marker.
+fn is_year_satisfied(value: &OracleText, entry: &OracleEntry<'_>) -> bool {
+    match value.year_word() {
         Some((word, year)) => {
             let is_equal_or_null = entry.record.year.is_none_or(|recorded| recorded == year);
             is_equal_or_null || entry.has_title_word(word)
         }
         None => true,
+    }
+}
+
+/// SEARCH.md 1.7: the title key, clause by clause.
+pub(super) fn oracle_title_key(text: &str) -> String {
+    let characters: Vec<char> = text.trim().chars().collect();
+    let folded = match &characters[..] {
+        ['l' | 'L', second, rest @ ..] if "'`´ʻʼ‘’‛′".contains(*second) => {
+            fold(&format!("l {}", rest.iter().collect::<String>()))
+        }
+        _ => fold(text),
     };
-    is_episode_satisfied(value, entry) && is_year_satisfied
+    let mut joined: Vec<String> = Vec::new();
+    let mut is_run = false;
+    for word in words(&folded) {
+        let is_letter = word.chars().count() == 1 && !has_number(word);
+        match joined.last_mut() {
+            Some(run) if is_run && is_letter => run.push_str(word),
+            _ => joined.push(word.to_string()),
+        }
+        is_run = is_letter;
+    }
+    let all = joined.concat();
+    joined.retain(|word| word != "and" && word != "y");
+    let first_words = "the el la los las le les l marvels";
+    while joined
+        .first()
+        .is_some_and(|word| first_words.split(' ').any(|first| first == word))
+    {
+        joined.remove(0);
+    }
+    if joined.is_empty() {
+        all
+    } else {
+        joined.concat()
+    }
 }
 
 /// SEARCH.md 4.5, the episode marker.

@@ -1,64 +1,9 @@
-//! Names of releases: a `query` value read as one (SEARCH.md 4.8), and the words of a release with
-//! their weights (SEARCH.md 5.6).
+//! Names of releases: a `query` value read as one (SEARCH.md 4.8).
 
-use crate::limits::{MISSING_WEIGHT_MAX, RELEASE_WORDS_MAX};
 use crate::model::Year;
 use crate::text::parse_year;
 
 use super::ParsedText;
-
-/// Endings of file names, which are not a part of a release's name.
-const FILE_ENDINGS: &[&str] = &[
-    "srt", "sub", "ssa", "ass", "vtt", "zip", "rar", "mkv", "mp4", "avi", "m4v", "ts",
-];
-/// Weight of the last word, which usually is the group that made the release.
-const GROUP_WEIGHT: u8 = 8;
-/// Weight of a word that names a source or an edition: it decides the timing of a subtitle.
-const SOURCE_WEIGHT: u8 = 4;
-const SOURCES: &[&str] = &[
-    "bluray",
-    "bdrip",
-    "brrip",
-    "bdremux",
-    "remux",
-    "uhd",
-    "web",
-    "webdl",
-    "webrip",
-    "hdtv",
-    "pdtv",
-    "dvd",
-    "dvdrip",
-    "hdrip",
-    "cam",
-    "hdcam",
-    "telesync",
-    "extended",
-    "unrated",
-    "directors",
-    "remastered",
-    "imax",
-    "theatrical",
-    "proper",
-    "repack",
-];
-/// Weight of a word that names a streaming service.
-const SERVICE_WEIGHT: u8 = 3;
-const SERVICES: &[&str] = &[
-    "nf", "amzn", "hmax", "max", "dsnp", "atvp", "hulu", "pcok", "pmtp", "stan", "crav",
-];
-/// Weight of a word that names a resolution or a codec.
-const FORMAT_WEIGHT: u8 = 2;
-const FORMATS: &[&str] = &[
-    "480p", "576p", "720p", "1080p", "2160p", "x264", "h264", "264", "x265", "h265", "265", "hevc",
-    "av1",
-];
-const OTHER_WEIGHT: u8 = 1;
-
-const _: () = assert!(
-    GROUP_WEIGHT as usize + (RELEASE_WORDS_MAX - 1) * SOURCE_WEIGHT as usize
-        == MISSING_WEIGHT_MAX as usize
-);
 
 /// A `query` value read as the name of a release.
 #[derive(Debug, Clone)]
@@ -122,61 +67,6 @@ impl<'a> ReleaseName<'a> {
     }
 }
 
-/// A word of a release, and what a record without it lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ReleaseWord<'a> {
-    pub(crate) word: &'a str,
-    pub(crate) weight: u8,
-}
-
-/// The words of a release that are weighed, each once.
-///
-/// Source: SEARCH.md 5.6.
-pub(crate) fn release_words<'a>(sequence: &[&'a str]) -> Vec<ReleaseWord<'a>> {
-    let sequence = match sequence {
-        [rest @ .., last] if !rest.is_empty() && FILE_ENDINGS.contains(last) => rest,
-        all => all,
-    };
-    let Some(group) = sequence.last() else {
-        return Vec::new();
-    };
-    let mut weighed: Vec<ReleaseWord<'_>> = Vec::new();
-    for word in sequence {
-        if weighed.len() == RELEASE_WORDS_MAX {
-            break;
-        }
-        if weighed.iter().all(|known| known.word != *word) {
-            let weight = if word == group {
-                GROUP_WEIGHT
-            } else {
-                release_word_weight(word)
-            };
-            weighed.push(ReleaseWord { word, weight });
-        }
-    }
-    weighed
-}
-
-/// Weight of a folded word of a release, wherever it stands: more than 1 for one by which releases
-/// are told apart.
-///
-/// Source: SEARCH.md 5.6.
-///
-/// ```
-/// use subcat_engine::release_word_weight;
-/// assert!(1 < release_word_weight("bluray"));
-/// assert_eq!(release_word_weight("lost"), 1);
-/// ```
-pub fn release_word_weight(word: &str) -> u8 {
-    let weights = [
-        (SOURCES, SOURCE_WEIGHT),
-        (SERVICES, SERVICE_WEIGHT),
-        (FORMATS, FORMAT_WEIGHT),
-    ];
-    let found = weights.iter().find(|(words, _)| words.contains(&word));
-    found.map_or(OTHER_WEIGHT, |(_, weight)| *weight)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,48 +111,5 @@ mod tests {
         check("lost 1899 x", None);
         check("lost 2101 x", None);
         check("lost 02001", None);
-    }
-
-    fn weights(value: &str) -> String {
-        let text = SearchText::release(value).unwrap();
-        let sequence: Vec<&str> = text.words().collect();
-        let words = release_words(&sequence);
-        let shown = words
-            .iter()
-            .map(|word| format!("{}:{}", word.word, word.weight));
-        shown.collect::<Vec<_>>().join(" ")
-    }
-
-    #[test]
-    fn search_rule_5_6_words_have_weights() {
-        assert_eq!(
-            weights("Lost.1080p.NF.WEB-DL.DD5.1.H.264-GRP.mkv"),
-            "lost:1 1080p:2 nf:3 web:4 dl:1 dd5:1 1:1 h:1 264:2 grp:8"
-        );
-        assert_eq!(weights("srt"), "srt:8");
-        assert_eq!(weights("srt.srt"), "srt:8");
-        assert_eq!(weights("mkv.srt"), "mkv:8");
-        assert_eq!(weights("srt.x.srt"), "srt:1 x:8");
-        assert_eq!(weights("web x web"), "web:8 x:1");
-    }
-
-    #[test]
-    fn search_rule_5_6_at_most_16_words_are_weighed() {
-        let many: Vec<String> = (0..20).map(|number| format!("a{number}")).collect();
-        let words = weights(&many.join("."));
-        assert_eq!(words.split(' ').count(), RELEASE_WORDS_MAX);
-        assert!(
-            !words.contains(":8"),
-            "the last word is not among the first"
-        );
-    }
-
-    #[test]
-    fn no_release_weighs_more_than_the_bound() {
-        let mut sequence: Vec<&str> = SOURCES[..RELEASE_WORDS_MAX - 1].to_vec();
-        sequence.push("grp");
-        let weights = release_words(&sequence);
-        let sum: u8 = weights.iter().map(|word| word.weight).sum();
-        assert_eq!(sum, MISSING_WEIGHT_MAX);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{CatalogId, Flag, Language, Number, RecordId, Timestamp, VideoType, Year};
 
-use super::{LanguageTerm, ParsedText, SearchText};
+use super::{LanguageTerm, ParsedText, SearchText, release_group};
 
 /// A `catalog_id` value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -281,7 +281,7 @@ impl Query {
     }
 
     /// Appends the canonical form to `out`: equal bytes for requests that are parsed alike, which
-    /// have the same answer. The search cache puts `search:v3:` before it.
+    /// have the same answer. The search cache puts `search:v4:` before it.
     ///
     /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or
     /// stated length, least significant byte first.
@@ -290,8 +290,8 @@ impl Query {
         // of another one, so that the cache never answers with a different search.
         out.push(b'k');
         out.extend(self.page_size.to_le_bytes());
-        write_text(b'q', self.query.as_ref(), out);
-        write_text(b't', self.title.as_ref(), out);
+        write_name(b'q', self.query.as_ref(), out);
+        write_name(b't', self.title.as_ref(), out);
         match self.catalog_id {
             Some(CatalogTerm::Number(number)) => {
                 out.push(b'c');
@@ -305,7 +305,11 @@ impl Query {
             out.push(b'p');
             out.extend(id.as_bytes());
         }
-        write_text(b'r', self.release.as_ref(), out);
+        if let Some(release) = &self.release {
+            write_text(b'r', release.folded(), out);
+            let group = release_group(release.written()).unwrap_or_default();
+            write_text(b'g', &group, out);
+        }
         if self.order == HitOrder::Player {
             out.push(b'z');
         }
@@ -368,13 +372,20 @@ impl Filters {
 /// Letters of the canonical form for each flag: excluded, and only.
 const FLAG_LETTERS: [[u8; 2]; Flag::ALL.len()] = [*b"hH", *b"fF", *b"xX"];
 
-fn write_text(letter: u8, text: Option<&SearchText>, out: &mut Vec<u8>) {
+/// Writes a text, and how it is written if that tells more: names are read from it.
+fn write_name(letter: u8, text: Option<&SearchText>, out: &mut Vec<u8>) {
     if let Some(text) = text {
-        let bytes = text.folded().as_bytes();
-        out.push(letter);
-        out.extend((bytes.len() as u64).to_le_bytes());
-        out.extend(bytes);
+        write_text(letter, text.folded(), out);
+        if text.written() != text.folded() {
+            write_text(b'j', text.written(), out);
+        }
     }
+}
+
+fn write_text(letter: u8, text: &str, out: &mut Vec<u8>) {
+    out.push(letter);
+    out.extend((text.len() as u64).to_le_bytes());
+    out.extend(text.as_bytes());
 }
 
 fn write_number(letter: u8, number: Option<u16>, out: &mut Vec<u8>) {
@@ -440,8 +451,8 @@ mod tests {
     #[test]
     fn requests_that_mean_the_same_have_one_canonical_form() {
         assert_eq!(
-            canonical(&by_query("Lost 1x02")),
-            canonical(&by_query("lost s1 e2"))
+            canonical(&by_query("Lost  Girl")),
+            canonical(&by_query("lost  girl"))
         );
         assert_eq!(
             canonical(&by_catalog_id("tt007")),
@@ -489,10 +500,13 @@ mod tests {
         let queries = [
             by_query("lost"),
             by_query("lost s01"),
+            by_query("lost - s01"),
             title.clone(),
             by_query("lost").with_title(SearchText::title("lost")),
             by_query("lost").with_release(SearchText::release("lost")),
             by_query("lost").with_release(SearchText::release("lost 720p")),
+            by_query("lost").with_release(SearchText::release("lost-720p[tgx]")),
+            by_query("lost").with_release(SearchText::release("lost 720p tgx")),
             by_catalog_id("7"),
             by_catalog_id("x"),
             by_query("lost").with_catalog_id(Some(CatalogTerm::Number(7))),

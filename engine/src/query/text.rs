@@ -4,11 +4,13 @@ use std::fmt;
 
 use crate::limits::QUERY_WORDS_MAX;
 use crate::model::Year;
-use crate::text::{Markers, fold, words};
+use crate::text::{Markers, fold, folded_title_key, words};
 
 /// A `query`, `title` or `release` value: folded, with at least one word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SearchText {
+    /// The value in lower case, which names are read from.
+    written: Box<str>,
     folded: String,
 }
 
@@ -50,12 +52,20 @@ impl SearchText {
         if folded.is_empty() {
             return None;
         }
-        Some(Self { folded })
+        Some(Self {
+            written: value.trim().to_lowercase().into(),
+            folded,
+        })
     }
 
     /// Folds a `release` value. `None` when it has no words (it counts as not supplied).
     pub fn release(value: &str) -> Option<Self> {
         Self::title(value)
+    }
+
+    /// The value in lower case: punctuation tells where a name has its parts.
+    pub fn written(&self) -> &str {
+        &self.written
     }
 
     /// The folded text: words joined by single spaces.
@@ -141,6 +151,19 @@ impl<'a> ParsedText<'a> {
     /// The word of the year marker.
     pub fn year_word(&self) -> Option<&'a str> {
         self.markers.year.map(|marker| self.words[marker.word_idx])
+    }
+
+    /// True if the word of the year marker is in the text twice (SEARCH.md 5.3).
+    pub fn has_year_word_twice(&self) -> bool {
+        let year = self.year_word();
+        let is_year = |word: &&&str| Some(**word) == year;
+        self.words.iter().filter(is_year).count() > 1
+    }
+
+    /// The title key of the plain words (SEARCH.md 4.10).
+    pub fn plain_title_key(&self) -> String {
+        let plain: Vec<&str> = self.plain_words().collect();
+        folded_title_key(&plain.join(" "), false)
     }
 
     /// The words joined by spaces: first all of them, then without each of the markers, then

@@ -4,7 +4,7 @@ use crate::query::HitOrder;
 
 use super::cutoff::Needed;
 use super::doc_set::DocSet;
-use super::top::Ranked;
+use super::top::{Ranked, Top};
 use super::weigher::Weigher;
 
 /// Part of the matches that a branch must deliver.
@@ -29,6 +29,16 @@ impl PageRequest<'_> {
     pub(super) fn missing_count(&self, relevance: u8, found_count: usize) -> usize {
         let better_count = self.needed.preceding_count(relevance) + found_count;
         self.size.saturating_sub(better_count)
+    }
+
+    /// The best of some documents, each once, in order.
+    pub(super) fn best(&self, ranked: Vec<Ranked>) -> Vec<Ranked> {
+        if let Some(weigher) = self.weigher {
+            return weigher.best(ranked, self.size);
+        }
+        let mut top = Top::new(self.size, self.needed.cutoff);
+        ranked.into_iter().for_each(|ranked| top.offer(ranked));
+        top.into_sorted()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::text::EpisodeMarker;
 
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::DocSet;
-use super::top::{Ranked, Top};
+use super::top::Ranked;
 
 /// Runs the `catalog_id` branch; `marker` is the episode that the request also names.
 ///
@@ -70,18 +70,9 @@ pub(super) fn search_catalog(
     }
     Ok(BranchResult {
         total,
-        best: best(ranked, page),
+        best: page.best(ranked),
         docs: Some(DocSet::List(docs)),
     })
-}
-
-fn best(ranked: Vec<Ranked>, page: PageRequest<'_>) -> Vec<Ranked> {
-    if let Some(weigher) = page.weigher {
-        return weigher.best(ranked, page.size);
-    }
-    let mut top = Top::new(page.size, page.needed.cutoff);
-    ranked.into_iter().for_each(|ranked| top.offer(ranked));
-    top.into_sorted()
 }
 
 /// Result without filters and marker: both counts are stored, and the page is filled from the
@@ -131,10 +122,12 @@ fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: EpisodeMarker) -> (u8, 
     let row = view.columns().get(doc);
     let is_season = row.season == marker.season.get();
     match marker.episode {
-        None if is_season => (1, 0),
-        Some(episode) if is_season && row.episode == episode.get() => (1, 0),
-        Some(_) if is_season && row.episode == 0 => (1, 1),
-        _ => (9, 1),
+        _ if !is_season => (9, 1),
+        // The pack is exact for its season, and contains every episode.
+        None => (1, u8::from(row.episode != 0)),
+        Some(episode) if row.episode == episode.get() => (1, 0),
+        Some(_) if row.episode == 0 => (1, 1),
+        Some(_) => (9, 1),
     }
 }
 
@@ -152,7 +145,7 @@ pub(super) fn search_id(
     let fit = u8::from(filter.matches_unknown_year(doc));
     Ok(BranchResult {
         total: 1,
-        best: best(vec![Ranked::new(0, fit, doc)], page),
+        best: page.best(vec![Ranked::new(0, fit, doc)]),
         docs: Some(DocSet::List(vec![doc])),
     })
 }

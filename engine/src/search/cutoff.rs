@@ -16,7 +16,7 @@ use super::top::Ranked;
 
 /// Greatest relevance and fit, and one more: see SEARCH.md 5.1 and 5.3.
 const RELEVANCES: usize = 10;
-const FITS: usize = 4;
+const FITS: usize = 8;
 
 /// Ranks of the hits of the segments that were searched so far.
 pub(super) struct PageRanks<'s> {

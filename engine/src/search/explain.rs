@@ -203,6 +203,7 @@ fn steps(
         steps.push(planned(what, clause.size_max()));
     }
     let words = match reading {
+        QueryReading::EqualTitle => equal_title_steps(part, parsed, clock, &mut steps)?,
         QueryReading::Words => word_steps(part, parsed, Typos::Refused, clock, &mut steps)?,
         QueryReading::Typos => word_steps(part, parsed, Typos::Allowed, clock, &mut steps)?,
         QueryReading::ReleaseName => release_steps(part, parsed, clock, &mut steps)?,
@@ -252,6 +253,27 @@ fn word_steps(
         steps.push(timed(what, found.total, clock() - began));
     }
     Ok(words)
+}
+
+/// Steps of the `query` branch for titles that are written in another way, and its result.
+fn equal_title_steps(
+    part: &SegmentSearch<'_>,
+    parsed: &ParsedQuery<'_>,
+    clock: &dyn Fn() -> u64,
+    steps: &mut Vec<PlanStep>,
+) -> Result<Option<BranchResult>> {
+    let Some(text) = &parsed.free_text else {
+        return Ok(None);
+    };
+    let began = clock();
+    let key = text.plain_title_key();
+    let found = part.search_equal_title(parsed, &key)?;
+    steps.extend(taken(part, parsed));
+    if let Some(found) = &found {
+        let what = format!("query: titles with the key {key}");
+        steps.push(timed(what, found.total, clock() - began));
+    }
+    Ok(found)
 }
 
 /// Steps of the `query` branch read as the name of a release, and its result.
@@ -379,6 +401,7 @@ fn meaning(relevance: u8, reading: QueryReading) -> &'static str {
         6 => "every word in the title or the description",
         7 => "the last word begins a title word",
         8 if reading == QueryReading::ReleaseName => "as the name of a release",
+        8 if reading == QueryReading::EqualTitle => "an equal title",
         8 => "with typos",
         _ => "catalog_id of the series, another episode was named",
     }

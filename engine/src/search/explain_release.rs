@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::error::Result;
 use crate::plan::has_word;
-use crate::query::{ParsedText, ReleaseName, ReleaseWord, release_words};
+use crate::query::{ParsedText, RELATIVE_WEIGHT, ReleaseName, ReleaseWord};
 
 use super::hits::Hit;
 use super::segment_search::ParsedQuery;
@@ -17,16 +17,25 @@ pub struct WordOfRelease {
     pub word: String,
     /// Its weight (SEARCH.md 5.6).
     pub weight: u8,
-    /// True if it is among the words of the hit.
-    pub agrees: bool,
+    /// Weight that the hit lacks of it: none if it has the word, little if it has another one of
+    /// the family.
+    pub missing: u8,
 }
 
 impl WordOfRelease {
     /// The words that agree and those that are missing, with their weights.
     pub(super) fn listed(words: &[Self]) -> String {
         let mut parts = Vec::new();
-        for (label, agrees) in [("has", true), ("lacks", false)] {
-            let listed = words.iter().filter(|word| word.agrees == agrees);
+        let has: fn(&Self) -> bool = |word| word.missing == 0;
+        let has_relative: fn(&Self) -> bool = |word| 0 < word.missing && word.missing < word.weight;
+        let lacks: fn(&Self) -> bool = |word| word.missing == word.weight;
+        let labels = [
+            ("has", has),
+            ("has the like of", has_relative),
+            ("lacks", lacks),
+        ];
+        for (label, is_listed) in labels {
+            let listed = words.iter().filter(|word| is_listed(word));
             let shown = listed.map(|word| format!("{} {}", word.word, word.weight));
             let shown = shown.collect::<Vec<_>>().join(", ");
             if !shown.is_empty() {
@@ -51,7 +60,7 @@ pub(super) fn describe_name(parsed: &ParsedQuery<'_>, name: &ReleaseName<'_>) ->
         let years: Vec<String> = name.years().iter().map(|y| y.get().to_string()).collect();
         let _ = write!(text, ", years [{}]", years.join(" "));
     }
-    let tail = release_words(name.tail());
+    let tail = parsed.weighed_tail(name.tail());
     let _ = write!(text, ", tail [{}]", weighted(&tail));
     text
 }
@@ -78,16 +87,29 @@ pub(super) fn words_of_release(
     let is_by_name = reading == QueryReading::ReleaseName && hit.relevance == 8;
     let words = match (&parsed.release, parsed.release_name()) {
         (Some(words), _) => words.clone(),
-        (None, Some(name)) if is_by_name => release_words(name.tail()),
+        (None, Some(name)) if is_by_name => parsed.weighed_tail(name.tail()),
         (None, _) => Vec::new(),
     };
     let view = snapshot.parts()[hit.part_idx as usize].0.view()?;
     let mut explained = Vec::with_capacity(words.len());
-    for ReleaseWord { word, weight } in words {
+    for release_word in words {
+        let ReleaseWord { word, weight, .. } = release_word;
+        let mut missing = 0;
+        if !has_word(&view, word, hit.doc)? {
+            let mut has_relative = false;
+            for relative in release_word.relatives() {
+                has_relative |= has_word(&view, relative, hit.doc)?;
+            }
+            missing = if has_relative {
+                RELATIVE_WEIGHT
+            } else {
+                weight
+            };
+        }
         explained.push(WordOfRelease {
             word: word.to_owned(),
             weight,
-            agrees: has_word(&view, word, hit.doc)?,
+            missing,
         });
     }
     Ok(explained)

@@ -12,7 +12,7 @@ pub struct Hit {
     pub(super) doc: u32,
     /// Smallest relevance of all branches by which it matches: 0 is best, 9 is worst (SEARCH.md 5).
     pub relevance: u8,
-    /// Fit of that match: 0 or 1, as the name of a release up to 3.
+    /// Fit of that match, 0 to 7 (SEARCH.md 5.3).
     pub fit: u8,
     /// Weight of the release words that it lacks (SEARCH.md 5.7).
     pub missing: u8,

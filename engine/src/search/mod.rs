@@ -8,6 +8,7 @@ mod browse;
 mod catalog_branch;
 mod cutoff;
 mod doc_set;
+mod equal_title;
 mod explain;
 mod explain_release;
 mod hits;

@@ -513,10 +513,10 @@ fn the_explanation_says_which_words_of_the_release_agree() {
         Query::new(Filters::default(), 1).with_query(SearchText::query(words).unwrap())
     };
     let text = explained(by_query("Heat.1995.720p.WEB-GRP.mkv"));
-    let reading = "name [heat], years [1995], tail [720p 2, web 4, grp 8]";
+    let reading = "name [heat], years [1995], tail [grp 8, web 4, 720p 2]";
     assert!(text.contains(reading), "{text}");
     assert!(text.contains("total 1, as the name of a release"), "{text}");
-    let words = "missing weight 12: has 720p 2; lacks web 4, grp 8";
+    let words = "missing weight 12: has 720p 2; lacks grp 8, web 4";
     assert!(text.contains(words), "{text}");
     let text = explained(by_query("heat").with_release(SearchText::release("bluray.srt")));
     assert!(text.contains("release: words [bluray 8]"), "{text}");

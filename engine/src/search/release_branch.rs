@@ -1,14 +1,14 @@
 //! The `query` branch, read as the name of a release, over one segment (SEARCH.md 4.8, 4.9).
 //!
-//! All matches have relevance 8. Fit 0 and 1 belong to the titles that are the first words of the
-//! value, which are one or two: their documents are collected. Of many matches, those whose markers
-//! are right are a set: it is visited by missing weight until the page is full of fit 2, then the
-//! rest for fit 3. Without the set, `the.1999.2000.2001.1902` would visit all films of these years
-//! for one of 1902.
+//! All matches have relevance 8. Fit 0 to 3 belong to the titles that are the first words of the
+//! value, which are one or two: their documents are collected. Of many matches, those of each other
+//! fit are a set: that of fit 4, whose markers are right, is visited by missing weight until the
+//! page is full, then the next one. Without the sets, `the.1999.2000.2001.1902` would visit all
+//! films of these years for one of 1902.
 
 use crate::error::Result;
 use crate::index::{BLOCK, Bits};
-use crate::plan::{Filter, PlanContext, ReleasePlan};
+use crate::plan::{Clause, Filter, PlanContext, ReleasePlan, TITLE_FIT};
 
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
@@ -17,9 +17,6 @@ use super::weigher::{Sought, Weigher};
 
 /// Relevance of every match.
 const RELEVANCE: u8 = 8;
-/// Fits of matches whose titles are not the first words of the value: with the right markers, and
-/// without.
-const OTHER_FITS: [u8; 2] = [2, 3];
 
 /// Runs the branch; `weigher` weighs the tail, or the `release` of the request.
 pub(super) fn search_release_name(
@@ -51,8 +48,7 @@ pub(super) fn search_release_name(
                 best.extend(of_title.map(|doc| rank_titled(doc, title)));
             }
             if best.len() < page.size {
-                let sets = by_exactness(context, plan, bits);
-                for (fit, docs) in OTHER_FITS.into_iter().zip(sets) {
+                for (fit, docs) in (TITLE_FIT..).zip(by_exactness(context, plan, bits)) {
                     let missing_count = page.size.saturating_sub(best.len());
                     if missing_count > 0 {
                         let sought = Sought::unknown(RELEVANCE, fit, missing_count);
@@ -71,18 +67,26 @@ pub(super) fn search_release_name(
     })
 }
 
-/// The matches whose markers are right, and the others.
-fn by_exactness(context: &PlanContext<'_>, plan: &ReleasePlan<'_>, docs: &Bits) -> [DocSet; 2] {
-    let (mut exact, mut others) = (docs.clone(), docs.clone());
-    let mut satisfying = Bits::new(context.view.docs_count());
-    for clause in &plan.exact {
-        satisfying.clear();
-        clause.set_bits(&context.view, &mut satisfying);
-        exact.and(&satisfying);
-    }
-    others.and_not(&exact);
-    [exact, others].map(|docs| {
+/// The matches by what of year and episode is not right: nothing, the year, the episode, both.
+fn by_exactness(context: &PlanContext<'_>, plan: &ReleasePlan<'_>, docs: &Bits) -> [DocSet; 4] {
+    let episodes = divided(context, plan.exact_episode.as_slice(), docs);
+    let [[exact, other_year], [other_episode, neither]] =
+        episodes.map(|docs| divided(context, &plan.exact_years, &docs));
+    [exact, other_year, other_episode, neither].map(|docs| {
         let count = docs.count();
         DocSet::Bits(docs, count)
     })
+}
+
+/// The documents that satisfy all of these clauses, and the others.
+fn divided(context: &PlanContext<'_>, clauses: &[Clause<'_>], docs: &Bits) -> [Bits; 2] {
+    let (mut satisfying, mut others) = (docs.clone(), docs.clone());
+    let mut of_clause = Bits::new(context.view.docs_count());
+    for clause in clauses {
+        of_clause.clear();
+        clause.set_bits(&context.view, &mut of_clause);
+        satisfying.and(&of_clause);
+    }
+    others.and_not(&satisfying);
+    [satisfying, others]
 }

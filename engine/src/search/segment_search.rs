@@ -8,7 +8,8 @@
 //! ```text
 //! Snapshot::search_parts   prepares each segment (SegmentSearch::new) where a document can match
 //!   -> search_words        in each segment: the query branch, exact words
-//!   <- any match?          none in all segments: search_words once more, with typos
+//!   <- any match?          none in all segments: search_equal_title
+//!   <- any match?          none again: search_words once more, with typos
 //!   <- any match?          none again: search_release_name, if it can be one
 //!   -> unite               in each segment: the other branches, and the union of all
 //!   <- merge               the best of each segment become the page
@@ -21,7 +22,8 @@ use crate::plan::{
     Filter, OneWordPlan, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan,
 };
 use crate::query::{
-    CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_words,
+    CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_group,
+    release_words,
 };
 use crate::text::EpisodeMarker;
 
@@ -29,6 +31,7 @@ use super::branch::{BranchResult, PageRequest};
 use super::catalog_branch::{search_catalog, search_id};
 use super::cutoff::Needed;
 use super::doc_set::DocSet;
+use super::equal_title::search_equal_title;
 use super::one_word::search_one_word;
 use super::release_branch::search_release_name;
 use super::title_branch::search_title;
@@ -75,7 +78,7 @@ impl<'q> ParsedQuery<'q> {
             public_id: query.public_id(),
             release: query.release().map(|text| {
                 let words: Vec<&str> = text.words().collect();
-                release_words(&words)
+                release_words(&words, release_group(text.written()).as_deref())
             }),
         }
     }
@@ -83,6 +86,13 @@ impl<'q> ParsedQuery<'q> {
     /// The `query` value as the name of a release (SEARCH.md 4.8).
     pub(super) fn release_name(&self) -> Option<ReleaseName<'q>> {
         self.free_text.as_ref().and_then(ReleaseName::of)
+    }
+
+    /// The words of the tail of the `query` value that are weighed (SEARCH.md 5.5).
+    pub(super) fn weighed_tail<'t>(&self, tail: &[&'t str]) -> Vec<ReleaseWord<'t>> {
+        let group = self.query.query().map(SearchText::written);
+        let group = group.and_then(release_group);
+        release_words(tail, group.as_deref())
     }
 
     /// Hits of a page. A request for none still selects one: pages of none have no last document.
@@ -204,6 +214,20 @@ impl<'a> SegmentSearch<'a> {
         Ok(Some(found))
     }
 
+    /// Runs the `query` branch: titles with the key of the plain words.
+    pub(super) fn search_equal_title(
+        &self,
+        parsed: &ParsedQuery<'_>,
+        key: &str,
+    ) -> Result<Option<BranchResult>> {
+        let Some(text) = &parsed.free_text else {
+            return Ok(None);
+        };
+        let page = self.page(parsed, Needed::ALL);
+        let found = search_equal_title(self.context, text, key, &self.filter, page)?;
+        Ok(Some(found))
+    }
+
     /// Runs the `query` branch, read as the name of a release.
     pub(super) fn search_release_name(
         &self,
@@ -225,7 +249,7 @@ impl<'a> SegmentSearch<'a> {
             )?));
         }
         // SEARCH.md 5.5: without `release` the tail is weighed.
-        let sets = ReleaseSets::new(&context.view, &release_words(name.tail()))?;
+        let sets = ReleaseSets::new(&context.view, &parsed.weighed_tail(name.tail()))?;
         let weigher = Weigher::new(context, sets);
         Ok(Some(search_release_name(
             context, &plan, filter, &weigher, page,

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
 use crate::model::{CatalogId, FlagSet, Record, RecordId};
 use crate::plan::{CostModel, PlanContext, Trace, Typos};
-use crate::query::{HitOrder, LanguageTerm, Query};
+use crate::query::{HitOrder, LanguageTerm, ParsedText, Query};
 
 use super::branch::BranchResult;
 use super::cutoff::{Needed, PageRanks};
@@ -366,6 +366,8 @@ pub(super) type SegmentContext<'s> = (usize, PlanContext<'s>);
 pub(super) enum QueryReading {
     /// Its words as they are, or no `query` at all.
     Words,
+    /// Titles that are written in another way (SEARCH.md 4.10).
+    EqualTitle,
     /// With typos (SEARCH.md 4.6).
     Typos,
     /// As the name of a release (SEARCH.md 4.8).
@@ -389,6 +391,10 @@ fn search_text(
     if !matches_none(&found) {
         return Ok((found, QueryReading::Words));
     }
+    let found = search_equal_titles(parts, parsed)?;
+    if !matches_none(&found) {
+        return Ok((found, QueryReading::EqualTitle));
+    }
     let found = search_words(parts, parsed, Typos::Allowed)?;
     let Some(name) = parsed.release_name().filter(|_| matches_none(&found)) else {
         return Ok((found, QueryReading::Typos));
@@ -396,6 +402,18 @@ fn search_text(
     let parts = parts.iter();
     let found = parts.map(|(_, part)| part.search_release_name(parsed, &name));
     Ok((found.collect::<Result<_>>()?, QueryReading::ReleaseName))
+}
+
+/// Runs the `query` branch in each segment, for titles that are written in another way.
+fn search_equal_titles(
+    parts: &[(usize, SegmentSearch<'_>)],
+    parsed: &ParsedQuery<'_>,
+) -> Result<TextResults> {
+    let key = parsed.free_text.as_ref().map(ParsedText::plain_title_key);
+    let key = key.unwrap_or_default();
+    let parts = parts.iter();
+    let found = parts.map(|(_, part)| part.search_equal_title(parsed, &key));
+    found.collect()
 }
 
 /// Runs the `query` branch in each segment, read as words.

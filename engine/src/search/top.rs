@@ -37,7 +37,7 @@ impl Ranked {
         (self.0 >> 48) as u8
     }
 
-    /// Its fit: 0 or 1, as the name of a release up to 3.
+    /// Its fit: 0 is best, 7 is worst.
     pub(super) fn fit(self) -> u8 {
         (self.0 >> 40) as u8
     }

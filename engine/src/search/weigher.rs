@@ -97,17 +97,22 @@ impl<'a> Weigher<'a> {
             return weights;
         }
         let mut weights = vec![0; docs.len()];
-        let mut with_word = Vec::new();
+        let (mut with_word, mut is_counted) = (Vec::new(), vec![false; docs.len()]);
         for set in &self.sets.sets {
-            with_word.clear();
-            with_word.extend_from_slice(docs);
-            set.docs.retain(&mut with_word);
-            let mut at = 0;
-            for &doc in &with_word {
-                while docs[at] != doc {
-                    at += 1;
+            is_counted.fill(false);
+            for set_docs in &set.docs {
+                with_word.clear();
+                with_word.extend_from_slice(docs);
+                set_docs.retain(&mut with_word);
+                let mut at = 0;
+                for &doc in &with_word {
+                    while docs[at] != doc {
+                        at += 1;
+                    }
+                    if !std::mem::replace(&mut is_counted[at], true) {
+                        weights[at] += set.weight;
+                    }
                 }
-                weights[at] += set.weight;
             }
         }
         weights
@@ -115,7 +120,7 @@ impl<'a> Weigher<'a> {
 
     /// Weights of the release words that the documents of the segment have, block by block.
     fn sums(&self) -> BlockSums<'a> {
-        let sets = self.sets.sets.iter().map(|set| (set.docs, set.weight));
+        let sets = self.sets.sets.iter().map(|set| (&set.docs[..], set.weight));
         BlockSums::new(self.context.view.docs_count(), sets)
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::character::fold_character;
-use super::episode_word::{EpisodeWord, Piece};
+use super::episode_word::{EpisodeWord, Piece, attached_episode, is_further, spaced_episode};
 
 /// The Unicode version of the data that folding uses: that of the locked ICU4X crates.
 pub const UNICODE_VERSION: &str = "18.0.0";
@@ -57,7 +57,11 @@ pub fn fold_into(text: &str, out: &mut String) {
             at += 1;
         } else {
             let character = text[at..].chars().next().expect("a character begins here");
-            fold_character(character, &mut |letter| writer.push_folded(letter));
+            if character == '×' {
+                writer.push_cross();
+            } else {
+                fold_character(character, &mut |letter| writer.push_folded(letter));
+            }
             at += character.len_utf8();
         }
     }
@@ -93,6 +97,8 @@ struct WordWriter<'a> {
     text_start: usize,
     /// Start of the word that is being written.
     word_start: Option<usize>,
+    /// True after a digit and `×`: an `x` if a digit follows.
+    is_crossed: bool,
     last: LastWord,
 }
 
@@ -100,12 +106,17 @@ struct WordWriter<'a> {
 #[derive(Clone, Copy)]
 enum LastWord {
     Other,
-    /// A season that begins at this byte: an `e` number would make it an episode.
+    /// A season that begins at this byte: an episode's number would make it an episode.
     Season {
         start: usize,
-        season: u16,
+        season: u32,
     },
-    /// An episode: further `e` numbers are dropped.
+    /// A season that begins at this byte, and the word `e` or `ep`.
+    SeasonAndWord {
+        start: usize,
+        season: u32,
+    },
+    /// An episode: further ones are dropped.
     Episode,
 }
 
@@ -115,12 +126,14 @@ impl<'a> WordWriter<'a> {
             text_start: out.len(),
             out,
             word_start: None,
+            is_crossed: false,
             last: LastWord::Other,
         }
     }
 
     /// A run of ASCII letters and digits.
     fn push_ascii(&mut self, run: &str) {
+        self.take_cross(run.as_bytes()[0].is_ascii_digit());
         self.begin_word();
         let start = self.out.len();
         self.out.push_str(run);
@@ -132,8 +145,35 @@ impl<'a> WordWriter<'a> {
         if character == ' ' {
             self.end_word();
         } else {
+            self.take_cross(character.is_ascii_digit());
             self.begin_word();
             self.out.push(character);
+        }
+    }
+
+    /// `×`, which is an `x` between two digits (SEARCH.md 1.4).
+    fn push_cross(&mut self) {
+        let is_after_digit = self.word_start.is_some()
+            && !self.is_crossed
+            && self.out.ends_with(|last: char| last.is_ascii_digit());
+        if is_after_digit {
+            self.is_crossed = true;
+        } else {
+            self.end_word();
+        }
+    }
+
+    /// Writes or drops the `×` before a character.
+    #[inline]
+    fn take_cross(&mut self, is_before_digit: bool) {
+        if !self.is_crossed {
+            return;
+        }
+        self.is_crossed = false;
+        if is_before_digit {
+            self.out.push('x');
+        } else {
+            self.end_word();
         }
     }
 
@@ -148,35 +188,66 @@ impl<'a> WordWriter<'a> {
 
     /// SEARCH.md 1.5, for the word that ends here, if one does.
     fn end_word(&mut self) {
+        self.is_crossed = false;
         let Some(start) = self.word_start.take() else {
             return;
         };
-        // Step 5 works word by word from left to right, and a word depends on the last one only. So
-        // it is done here, in one pass, and the text is never read again.
-        self.last = match (Piece::parse(&self.out[start..]), self.last) {
-            (Some(Piece::Season(season)), _) => {
-                self.rewrite(start, season, None);
-                LastWord::Season { start, season }
+        // Step 5 works word by word from left to right, and a word depends on the last ones only.
+        // So it is done here, in one pass, and the text is never read again.
+        let last = std::mem::replace(&mut self.last, LastWord::Other);
+        self.last = self
+            .after_season(start, last)
+            .unwrap_or_else(|| self.alone(start));
+    }
+
+    /// The word that begins at `start` and belongs to the last one.
+    fn after_season(&mut self, start: usize, last: LastWord) -> Option<LastWord> {
+        let word = &self.out[start..];
+        match last {
+            LastWord::Other => None,
+            LastWord::Season { start, season } if matches!(word, "e" | "ep") => {
+                Some(LastWord::SeasonAndWord { start, season })
             }
-            (Some(Piece::Episode(word)), _) => {
-                self.rewrite(start, word.season, word.episode);
-                LastWord::Episode
+            LastWord::Season { start, season } => {
+                let episode = attached_episode(word)?;
+                Some(self.episode(start, season, episode))
             }
-            (Some(Piece::Further(episode)), LastWord::Season { start, season }) => {
-                self.rewrite(start, season, Some(episode));
-                LastWord::Episode
+            LastWord::SeasonAndWord { start, season } => {
+                let episode = spaced_episode(word)?;
+                Some(self.episode(start, season, episode))
             }
-            (Some(Piece::Further(_)), LastWord::Episode) => {
+            LastWord::Episode => is_further(word).then(|| {
                 // The space before it goes as well; there is one, because an episode precedes it.
                 self.out.truncate(start - 1);
                 LastWord::Episode
+            }),
+        }
+    }
+
+    /// The word that begins at `start`, by itself.
+    fn alone(&mut self, start: usize) -> LastWord {
+        match Piece::parse(&self.out[start..]) {
+            Some(Piece::Season { season, is_short }) => {
+                if is_short {
+                    self.rewrite(start, season, None);
+                }
+                LastWord::Season { start, season }
             }
-            (Some(Piece::Further(_)), LastWord::Other) | (None, _) => LastWord::Other,
-        };
+            Some(Piece::Episode(word)) => {
+                self.rewrite(start, word.season, word.episode);
+                LastWord::Episode
+            }
+            None => LastWord::Other,
+        }
+    }
+
+    fn episode(&mut self, start: usize, season: u32, episode: u32) -> LastWord {
+        self.rewrite(start, season, Some(episode));
+        LastWord::Episode
     }
 
     /// Writes an episode word over everything from `start` on.
-    fn rewrite(&mut self, start: usize, season: u16, episode: Option<u16>) {
+    fn rewrite(&mut self, start: usize, season: u32, episode: Option<u32>) {
         self.out.truncate(start);
         write!(self.out, "{}", EpisodeWord { season, episode }).expect("a String takes all text");
     }
@@ -215,10 +286,22 @@ mod tests {
         let step_2: String = decomposed.chars().filter(|c| !is_mark(c)).collect();
         let folded = CaseMapper::new().fold_string(&step_2).into_owned();
         let step_3: String = folded.chars().filter(|c| !is_apostrophe(c)).collect();
-        let spaced: String = step_3
-            .chars()
-            .map(|c| if is_kept(&c) { c } else { ' ' })
-            .collect();
+        let kept: Vec<char> = step_3.chars().collect();
+        let is_digit = |at: Option<usize>| {
+            at.and_then(|at| kept.get(at))
+                .is_some_and(char::is_ascii_digit)
+        };
+        let mut spaced = String::new();
+        for (at, c) in kept.iter().enumerate() {
+            let is_cross = *c == '×' && is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+            if is_cross {
+                spaced.push('x');
+            } else if is_kept(c) {
+                spaced.push(*c);
+            } else {
+                spaced.push(' ');
+            }
+        }
         spaced
             .split(' ')
             .filter(|word| !word.is_empty())
@@ -327,11 +410,34 @@ mod tests {
         check("s1-e2", "s01e02");
         check("1x02", "s01e02");
         check("10x002", "s10e02");
+        check("1x1080", "s01e1080");
         check("01X2", "01x2");
         check("100x02", "100x02");
         check("1920x1080", "1920x1080");
-        check("s001e02", "s001e02");
-        check("s1e0002", "s1e0002");
+        check("s001e02", "s01e02");
+        check("S2014E18", "s2014e18");
+        check("S2014 E18", "s2014e18");
+        check("s2014", "s2014");
+        check("Lost T01E02", "lost s01e02");
+        check("Lost T01 E02", "lost t01 e02");
+        check("Lost S01.Ep02", "lost s01e02");
+        check("s1x2", "s01e02");
+        check("s1 x2", "s01e02");
+        check("s1 x264", "s01 x264");
+        check("s1 xe264", "s01e264");
+        check("s1 ep 12", "s01e12");
+        check("s1 e 12e13 x", "s01e12 x");
+        check("s1 e lost", "s01 e lost");
+        check("s1 e s2e3", "s01 e s02e03");
+        check("Lost 1×02", "lost s01e02");
+        check("1920×1080", "1920x1080");
+        check("2×", "2");
+        check("a×2 2×a", "a 2 2 a");
+        check("1××2", "1 2");
+        check("1×'02", "s01e02");
+        check("1×２", "1x2");
+        check("s1e0002", "s01e02");
+        check("s1e100000", "s1e100000");
         check("s100", "s100");
         check("e02", "e02");
         check("xs1e2", "xs1e2");
@@ -352,13 +458,16 @@ mod tests {
         check("S01E02E03-E04", "s01e02");
         check("1x02 e3", "s01e02");
         check("1x02-03", "s01e02 03");
-        check("1x02e03", "1x02e03");
+        check("1x02e03", "s01e02");
+        check("1x02x03", "s01e02");
+        check("s1e2x3", "s01e02");
         check("s1 e2 e3 lost", "s01e02 lost");
         check("s1 e2 e3 s4", "s01e02 s04");
-        check("s1e2 e3000", "s01e02 e3000");
+        check("s1e2 e3000", "s01e02");
+        check("s1e2 x3", "s01e02 x3");
         check("s1e2 the e3", "s01e02 the e3");
-        check("s1e2 e3e4", "s01e02 e3e4");
-        check("s1 e2e3", "s01 e2e3");
+        check("s1e2 e3e4", "s01e02");
+        check("s1 e2e3", "s01e02");
         check("s1e2 s1e3 e4", "s01e02 s01e03");
     }
 
@@ -410,7 +519,7 @@ mod tests {
 
     fn any_text() -> impl Strategy<Value = String> {
         let pieces = prop_oneof![
-            4 => "[sSeExX0-9 ]{1,4}",
+            4 => "[sStTeEpxX0-9× ]{1,4}",
             2 => "[a-zA-Z0-9' .-]{1,8}",
             2 => "[áÉñÜßøæıİſ’´½²ⅣﬁŉΣς\u{301}\u{308}\u{AD}\u{200D}\u{A0}]{1,3}",
             1 => any::<String>(),
@@ -438,7 +547,7 @@ mod tests {
         }
 
         #[test]
-        fn episode_words_are_fixed_points(season in 0_u16..100, episode in 0_u16..1000) {
+        fn episode_words_are_fixed_points(season in 0_u32..100, episode in 0_u32..10_000) {
             let word = EpisodeWord { season, episode: Some(episode) };
             let folded = fold(&format!("{season}x{episode:02}"));
             prop_assert_eq!(&folded, &word.to_string());

@@ -94,17 +94,18 @@ impl Markers {
     }
 }
 
-/// The first word that reads `s01e02` or `s01`, with numbers of at least 1.
+/// The first word that reads `s01e02` or `s01`, with numbers that a record can have.
 fn episode_marker<S: AsRef<str>>(words: &[S]) -> Option<EpisodeMarker> {
+    let number = |number: u32| u16::try_from(number).ok().and_then(Number::new);
     for (word_idx, word) in words.iter().enumerate() {
         let Some(read) = EpisodeWord::parse(word.as_ref()) else {
             continue;
         };
-        let Some(season) = Number::new(read.season) else {
+        let Some(season) = number(read.season) else {
             continue;
         };
         // `s01e00` is a special: it names no episode that a record could have as a number.
-        let episode = read.episode.map(Number::new);
+        let episode = read.episode.map(number);
         if episode != Some(None) {
             let episode = episode.flatten();
             return Some(EpisodeMarker {
@@ -182,6 +183,10 @@ mod tests {
         check("24 S01", None, "24 [s01]");
         check("lost s1 e2", None, "lost [s01e02]");
         check("lost e2 s1", None, "lost e2 [s01]");
+        check("lost s2014e18", None, "lost [s2014e18]");
+        check("lost s1e65535", None, "lost [s01e65535]");
+        check("lost s1e65536", None, "lost s01e65536");
+        check("lost s2014", None, "lost s2014");
     }
 
     #[test]

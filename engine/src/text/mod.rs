@@ -10,6 +10,7 @@ mod flags;
 mod fold;
 mod marker;
 mod spanish;
+mod title_key;
 
 pub(crate) use character::fold_character;
 pub use character::{has_number, without_accents};
@@ -19,3 +20,5 @@ pub use fold::{FOLDING_FINGERPRINT, UNICODE_VERSION, fold, fold_into, words};
 pub(crate) use marker::parse_year;
 pub use marker::{EpisodeMarker, Markers, YearMarker};
 pub use spanish::{SpanishRegion, spanish_region};
+pub use title_key::title_key;
+pub(crate) use title_key::{folded_title_key, is_elided};

@@ -1,0 +1,88 @@
+//! Titles in the order of their keys (SEARCH.md 1.7).
+//!
+//! A folded title has one key, or two: `lauberge` may be `L'auberge`, whose key is `auberge`. The
+//! keys themselves are not stored: a search for one works out those of the 17 titles that a binary
+//! search looks at, of 100,000.
+
+use crate::text::folded_title_key;
+
+use super::bisect::partition;
+use super::packed::Packed;
+
+/// A folded title, and one of its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyedTitle {
+    /// The title.
+    pub(crate) title: u32,
+    /// True if the key is that of the title with an apostrophe behind its first letter.
+    pub(crate) is_elided: bool,
+}
+
+impl KeyedTitle {
+    /// The title and the key that a code names.
+    pub(super) fn from_code(code: u32) -> Self {
+        Self {
+            title: code / 2,
+            is_elided: !code.is_multiple_of(2),
+        }
+    }
+
+    /// The key, of the folded title.
+    pub(super) fn key(self, folded: &[u8]) -> String {
+        folded_title_key(&String::from_utf8_lossy(folded), self.is_elided)
+    }
+
+    fn code(self) -> u32 {
+        2 * self.title + u32::from(self.is_elided)
+    }
+}
+
+/// Codes of the titles of a segment, each with each of its keys, in the order of these; `text` has
+/// the titles, sorted, and `offsets` their starts and the end; `doc_titles` is the title of each
+/// document, `elided_docs` are those whose titles begin with an `l` and an apostrophe.
+///
+/// Cost: a key for each title, and a sort.
+pub(super) fn key_order(
+    text: &[u8],
+    offsets: &[u64],
+    doc_titles: &[u32],
+    elided_docs: &[u32],
+) -> Vec<u32> {
+    let titles_count = offsets.len() - 1;
+    let mut has_key = [vec![false; titles_count], vec![false; titles_count]];
+    let mut elided_docs = elided_docs.iter().peekable();
+    for (doc, &title) in (0..).zip(doc_titles) {
+        let is_elided = elided_docs.next_if_eq(&&doc).is_some();
+        has_key[usize::from(is_elided)][title as usize] = true;
+    }
+    let mut keyed = Vec::with_capacity(titles_count);
+    for title in 0..titles_count {
+        for is_elided in [false, true] {
+            if has_key[usize::from(is_elided)][title] {
+                let (start, end) = (offsets[title] as usize, offsets[title + 1] as usize - 1);
+                let title = title as u32;
+                let keyed_title = KeyedTitle { title, is_elided };
+                let key = keyed_title.key(&text[start..end]);
+                keyed.push((key.into_boxed_str(), keyed_title.code()));
+            }
+        }
+    }
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, code)| code).collect()
+}
+
+/// The titles with a key, in the order in which a segment has them; `title` gives a folded title.
+pub(super) fn find_key<'t>(
+    order: Packed<'_>,
+    key: &str,
+    title: impl Fn(u32) -> &'t [u8],
+) -> Vec<KeyedTitle> {
+    let keyed_title = |at: usize| KeyedTitle::from_code(order.get_u32(at));
+    let key_of = |at: usize| {
+        let keyed = keyed_title(at);
+        keyed.key(title(keyed.title))
+    };
+    let first = partition(0, order.len(), |at| *key_of(at) < *key);
+    let having = (first..order.len()).take_while(|&at| key_of(at) == key);
+    having.map(keyed_title).collect()
+}
