@@ -14,6 +14,7 @@ pub mod queries;
 pub mod compare;
 pub mod figures;
 pub mod search;
+pub mod names;
 pub mod past;
 pub mod arguments;
 #[cfg(feature = "peers")]

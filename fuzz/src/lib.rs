@@ -7,6 +7,7 @@
 pub mod bodies;
 pub mod choices;
 pub mod differ;
+mod names;
 pub mod records;
 pub mod replay;
 pub mod requests;

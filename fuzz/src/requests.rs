@@ -6,6 +6,7 @@ use subcat_engine::{
 };
 
 use crate::choices::Choices;
+use crate::names::name_text;
 use crate::records::{CATALOG_IDS, language, number, posted_at, record_id, year};
 use crate::vocabulary::{description_text, part, release_tail, title_text, with_typos};
 
@@ -50,7 +51,44 @@ pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
         query = query.with_order(HitOrder::Player);
     }
     let filters = more_filters(choices, query.filters().clone());
-    query.with_filters(filters)
+    query = query.with_filters(filters);
+    if choices.one_in(4)
+        && let Some(record) = some_record(choices, records)
+    {
+        let name = name_text(choices, record);
+        query = if choices.one_in(6) {
+            query.with_title(SearchText::title(&name))
+        } else {
+            query.with_query(SearchText::query(&name).unwrap_or(None))
+        };
+    }
+    query
+}
+
+/// A request for a name of a record by itself, with few filters.
+pub fn name_request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
+    let page_size = choices.pick(&[100, 1, 7]);
+    let filters = match choices.below(4) {
+        0 => filters(choices),
+        _ => Filters::default(),
+    };
+    let query = Query::new(filters, page_size);
+    let Some(record) = some_record(choices, records) else {
+        return query.with_title(SearchText::title("lost"));
+    };
+    let name = name_text(choices, record);
+    let named = match choices.below(8) {
+        0 => query.with_title(SearchText::title(&name)),
+        1 => query
+            .with_query(SearchText::query(&name).unwrap_or(None))
+            .with_catalog_id(Some(CatalogTerm::parse(&catalog_text(choices)))),
+        _ => query.with_query(SearchText::query(&name).unwrap_or(None)),
+    };
+    if named.has_criterion() {
+        named
+    } else {
+        named.with_title(SearchText::title("lost"))
+    }
 }
 
 /// The name of a release: words of a title, perhaps a marker, words of a description, a group.

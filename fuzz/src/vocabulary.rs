@@ -99,6 +99,8 @@ const DESCRIPTION_WORDS: &[&str] = &[
     "x264",
     "Ibérica",
     "argentina",
+    "14.03.2019",
+    "5 mar 2004",
     "2049",
     "temporada",
     "e2",
@@ -138,8 +140,17 @@ fn text(choices: &mut Choices<'_>, words_max: usize, lists: &[&[&str]]) -> Strin
 pub(crate) fn release_tail(choices: &mut Choices<'_>) -> String {
     const TAIL_WORDS: &[&str] = &[
         "720p", "WEBRip", "x264", "NF", "BluRay", "1080p", "WEB-DL", "2004", "S02", "extended",
+        "web", "BDRip", "hevc",
     ];
-    const GROUPS: &[&str] = &["-subs", "-Lost", "-LOL", "-x264", ""];
+    const GROUPS: &[&str] = &[
+        "-subs",
+        "-Lost",
+        "-LOL",
+        "-x264",
+        "",
+        "-LOL[TGx]",
+        "-subs-xpost",
+    ];
     const ENDINGS: &[&str] = &["", ".srt", ".mkv", ".720p"];
     let mut tail = String::new();
     for _ in 0..choices.below(5) {

@@ -8,10 +8,12 @@ use std::env;
 use proptest::prelude::*;
 use subcat_engine::StoreKind;
 use subcat_fuzz::choices::Choices;
-use subcat_fuzz::differ::{history, large, segments};
+use subcat_fuzz::differ::{history, large, names, segments};
 
 /// One in this many requests is sent to a whole engine.
 const HISTORY_SHARE: usize = 8;
+/// One in this many requests is a name alone.
+const NAMES_SHARE: usize = 2;
 
 fn setting(name: &str, default: usize) -> usize {
     match env::var(name) {
@@ -71,6 +73,13 @@ fn engines_on_disk_answer_like_the_oracle() {
         let data = tempfile::tempdir().expect("a temporary folder");
         history(choices, data.path(), StoreKind::Redb, 20)
     });
+}
+
+/// Names of files and releases, in every form that the rules know.
+#[test]
+fn names_are_looked_up_like_the_oracle_does() {
+    let requests = setting("MODEL_REQUESTS", 20_000) / NAMES_SHARE;
+    compare(requests, |choices| names(choices, 40));
 }
 
 /// More documents than one posting chunk holds, so that postings have dense and sparse chunks.

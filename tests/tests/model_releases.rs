@@ -60,7 +60,6 @@ fn search_rule_4_8_what_is_not_read_as_a_release() {
         film(3, "1080p"),
     ];
     finds(&catalog, "query=S01E02.Lost.720p", &[]);
-    finds(&catalog, "query=The.Matrix.720p", &[]);
     finds(&catalog, "query=Lost.S01E02.720p", &[1]);
     finds(&catalog, "query=The.Matrix.1999.720p", &[2]);
 }

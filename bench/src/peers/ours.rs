@@ -125,7 +125,7 @@ impl Ours {
     pub fn is_second_try(&self, request: &Query) -> Result<bool> {
         let explained = self.snapshot.explanation(request, &|| 0);
         let explained = explained.map_err(BenchError::on("explain a search"))?;
-        Ok(explained.is_typo_search || explained.is_release_search)
+        Ok(explained.is_typo_search || explained.is_name_search)
     }
 
     /// Ranks of the hits.

@@ -12,7 +12,7 @@ mod record;
 mod state;
 mod wire;
 
-pub(crate) use answer::{FRAGMENT_VERSION, UploaderEnding};
+pub(crate) use answer::{FRAGMENT_VERSION, UploaderEnding, fragment_texts};
 pub use answer::{fragment_id, fragment_time, write_fragment};
 pub(crate) use record::is_active;
 pub use record::{decode_record, encode_record};

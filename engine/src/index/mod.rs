@@ -42,7 +42,7 @@ pub(crate) use bits::{Bits, for_each_bit};
 pub(crate) use block_reader::BLOCK_NUMBERS;
 pub(crate) use block_sums::BlockSums;
 pub use builder::{SegmentBuilder, SegmentSummary};
-pub(crate) use columns::{Column, ColumnValue, Columns, RowTest};
+pub(crate) use columns::{Column, ColumnRow, ColumnValue, Columns, RowTest};
 pub(crate) use cursor::{BLOCK, Cursor, Lookup, retain_blocks};
 pub use document::StoredDoc;
 pub use merge::{merge, merge_memory_bytes};

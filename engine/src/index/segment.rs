@@ -600,12 +600,8 @@ impl<'a> SegmentView<'a> {
 
     /// Number of documents that have one of a range of titles.
     pub(crate) fn titles_docs_count(&self, titles: Range<u32>) -> u64 {
-        let start = self
-            .sections
-            .title_starts
-            .packed()
-            .get(titles.start as usize);
-        self.sections.title_starts.packed().get(titles.end as usize) - start
+        let starts = self.sections.title_starts.packed();
+        starts.get(titles.end as usize) - starts.get(titles.start as usize)
     }
 
     /// Documents that have a title, ascending.
@@ -618,12 +614,9 @@ impl<'a> SegmentView<'a> {
     #[inline]
     pub(crate) fn titles_docs(&self, titles: Range<u32>) -> impl Iterator<Item = u32> + use<'a> {
         let docs = self.sections.title_docs.packed();
-        let start = self
-            .sections
-            .title_starts
-            .packed()
-            .get(titles.start as usize) as usize;
-        let end = self.sections.title_starts.packed().get(titles.end as usize) as usize;
+        let starts = self.sections.title_starts.packed();
+        let start = starts.get(titles.start as usize) as usize;
+        let end = starts.get(titles.end as usize) as usize;
         (start..end).map(move |at| docs.get_u32(at))
     }
 
@@ -652,6 +645,11 @@ impl<'a> SegmentView<'a> {
             suffixes,
             bounds: [from, ends_title, ends_word, to],
         })
+    }
+
+    /// Answer fragment of a document: its texts as they are written.
+    pub(crate) fn fragment(&self, doc: u32) -> Result<&'a [u8]> {
+        Ok(self.segment.doc(doc)?.fragment())
     }
 
     // ---- catalog ids, columns, languages

@@ -4,7 +4,9 @@
 //! keys themselves are not stored: a search for one works out those of the 17 titles that a binary
 //! search looks at, of 100,000.
 
-use crate::text::folded_title_key;
+use std::cmp::Ordering;
+
+use crate::text::{compare_title_key, folded_title_key};
 
 use super::bisect::partition;
 use super::packed::Packed;
@@ -78,11 +80,12 @@ pub(super) fn find_key<'t>(
     title: impl Fn(u32) -> &'t [u8],
 ) -> Vec<KeyedTitle> {
     let keyed_title = |at: usize| KeyedTitle::from_code(order.get_u32(at));
-    let key_of = |at: usize| {
+    let compare = |at: usize| {
         let keyed = keyed_title(at);
-        keyed.key(title(keyed.title))
+        let folded = String::from_utf8_lossy(title(keyed.title));
+        compare_title_key(&folded, keyed.is_elided, key)
     };
-    let first = partition(0, order.len(), |at| *key_of(at) < *key);
-    let having = (first..order.len()).take_while(|&at| key_of(at) == key);
+    let first = partition(0, order.len(), |at| compare(at) == Ordering::Less);
+    let having = (first..order.len()).take_while(|&at| compare(at) == Ordering::Equal);
     having.map(keyed_title).collect()
 }

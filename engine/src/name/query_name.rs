@@ -1,5 +1,5 @@
 //! The name that the query of a search is: what it tells, and what is looked up for it
-//! (NAMES.md N, Q).
+//! (NAMES.md N; SEARCH.md 4.11).
 
 use super::marks::{Circumstances, FolderSeason, NameDate, date_at};
 use super::name_words::YearWords;

@@ -6,8 +6,8 @@
 
 use crate::error::Result;
 use crate::index::{ColumnValue, Postings, SegmentView};
-use crate::model::{Number, Year};
-use crate::query::{ParsedText, ReleaseName};
+use crate::model::{Number, VideoType, Year};
+use crate::query::{LookupKinds, ParsedText, ReleaseName};
 
 use super::clause::Clause;
 use super::cost::PlanContext;
@@ -31,21 +31,23 @@ pub(crate) struct ReleasePlan<'a> {
 }
 
 impl<'a> ReleasePlan<'a> {
-    /// Plans the branch; `year` is the `year` filter. `None` when nothing can match.
+    /// Plans the branch; `year` is the `year` filter. `None` when nothing of these kinds can match.
     pub(crate) fn new(
         context: &'a PlanContext<'a>,
         text: &ParsedText<'_>,
         name: &ReleaseName<'_>,
         year: Option<Year>,
+        kinds: LookupKinds,
     ) -> Result<Option<Self>> {
         let view = &context.view;
-        let mut clauses = Vec::with_capacity(3);
+        let mut clauses = Vec::with_capacity(4);
         clauses.extend(name_clause(context, name.name())?);
         if clauses.is_empty() {
             return Ok(None);
         }
         clauses.extend(episode_clause(view, text)?);
         clauses.extend(years_clause(context, name.years())?);
+        clauses.extend(kinds_clause(view, kinds)?);
         if clauses.iter().any(|clause| clause.size_max() == 0) {
             return Ok(None);
         }
@@ -122,6 +124,21 @@ fn years_clause<'a>(context: &PlanContext<'a>, years: &[Year]) -> Result<Option<
     }
     let titles = TitleSet::union(context, titles.into_iter().map(Ok))?;
     Ok(Some(clause.or_titles(titles)))
+}
+
+/// Documents of some kinds, unless all are.
+fn kinds_clause<'a>(view: &SegmentView<'a>, kinds: LookupKinds) -> Result<Option<Clause<'a>>> {
+    let season = match kinds {
+        LookupKinds::Any => return Ok(None),
+        LookupKinds::Films => None,
+        LookupKinds::FilmsAndPacks(season) => u16::try_from(season).ok(),
+    };
+    let films = ColumnValue::VideoType(VideoType::Movie);
+    let mut sets = vec![view.value_docs(films)?];
+    if let Some(season) = season {
+        sets.push(view.value_docs(ColumnValue::SeasonEpisode(season, 0))?);
+    }
+    Ok(Some(Clause::of_sets(Subject::Kinds, sets)))
 }
 
 /// Clauses that a match satisfies exactly if its fit has no 1 (SEARCH.md 5.3).

@@ -15,6 +15,10 @@ pub(crate) enum Subject {
     ReleaseName,
     /// The years among the marks of a release's name.
     ReleaseYears,
+    /// Films, or films and packs, where a name has a number that was not found.
+    Kinds,
+    /// A word of the title of a name.
+    NameWord,
     /// The filter parameter of this name.
     Filter(&'static str),
 }

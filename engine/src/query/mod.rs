@@ -6,7 +6,10 @@
 //! naively.
 
 mod language;
+mod name_lookup;
 pub mod oracle;
+mod oracle_entry;
+mod oracle_names;
 mod oracle_release;
 mod release;
 mod release_words;
@@ -14,6 +17,10 @@ mod request;
 mod text;
 
 pub use language::LanguageTerm;
+pub(crate) use name_lookup::{
+    LookupEpisode, LookupKinds, LookupSubject, LookupTitleFit, LookupYear, NameLookup, NameLookups,
+    NameStep, NamedEpisode, ReleaseTurn,
+};
 pub(crate) use release::ReleaseName;
 pub use release_words::release_word_weight;
 pub(crate) use release_words::{RELATIVE_WEIGHT, ReleaseWord, release_group, release_words};

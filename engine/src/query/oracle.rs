@@ -6,9 +6,11 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{CatalogId, Flag, Language, Record, RecordId, Year};
-use crate::text::{EpisodeMarker, Markers, fold, has_number, words};
+use crate::model::{CatalogId, Flag, Language, Record, RecordId, VideoType, Year};
+use crate::text::{EpisodeMarker, Markers, has_number, words};
 
+use super::oracle_entry::{OracleEntry, oracle_title_key};
+use super::oracle_names::{NameTry, OracleName, Turn};
 use super::oracle_release::{OracleRelease, read_release, weighed};
 use super::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query};
 
@@ -43,23 +45,17 @@ pub struct OracleHit {
 /// Relevance and fit of one way in which a record matches (SEARCH.md 5.1).
 type OracleRank = (u8, u8);
 
-/// A record and its folded text (SEARCH.md 1.6).
-#[derive(Debug, Clone)]
-struct OracleEntry<'a> {
-    record: &'a Record,
-    title: String,
-    title_words: Vec<String>,
-    words: Vec<String>,
-}
-
-/// Readings of a `query` value, in their order: as words, by equal titles (SEARCH.md 4.10), with
-/// typos (SEARCH.md 4.6), as the name of a release (SEARCH.md 4.8).
+/// Readings of a `query` value: as words, by equal titles (SEARCH.md 4.10), with typos (SEARCH.md
+/// 4.6), as a name (SEARCH.md 4.11), as the name of a release (SEARCH.md 4.8); or the reading of a
+/// `title` value as a name (SEARCH.md 4.17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OracleTry {
     Words,
     EqualTitle,
     Typos,
+    Name(NameTry),
     Release,
+    TitleName(NameTry),
 }
 
 /// A `query` or `title` value: its words, and the markers among them.
@@ -117,30 +113,7 @@ impl<'a> Oracle<'a> {
 
 // ---- 1. Text
 
-impl<'a> OracleEntry<'a> {
-    /// SEARCH.md 1.6.
-    fn new(record: &'a Record) -> Self {
-        let title = fold(&record.title);
-        let description = fold(record.description.as_deref().unwrap_or(""));
-        let title_words: Vec<String> = words(&title).map(str::to_string).collect();
-        let mut all_words = title_words.clone();
-        all_words.extend(words(&description).map(str::to_string));
-        Self {
-            record,
-            title,
-            title_words,
-            words: all_words,
-        }
-    }
-
-    fn has_title_word(&self, word: &str) -> bool {
-        self.title_words.iter().any(|title_word| title_word == word)
-    }
-
-    fn has_word(&self, word: &str) -> bool {
-        self.words.iter().any(|any_word| any_word == word)
-    }
-
+impl OracleEntry<'_> {
     /// SEARCH.md 5.3: the folded title is the first words of the value, as many as it has.
     fn is_first_words_of(&self, value: &OracleText) -> bool {
         value.words.starts_with(&self.title_words)
@@ -286,6 +259,10 @@ struct OracleQuery<'q> {
     free_text: Option<OracleText>,
     /// The `query` value read as the name of a release.
     release_name: Option<OracleRelease>,
+    /// The `query` value read as a name.
+    name: Option<OracleName>,
+    /// The `title` value read as a name.
+    title_name: Option<OracleName>,
 }
 
 impl<'q> OracleQuery<'q> {
@@ -313,10 +290,15 @@ impl<'q> OracleQuery<'q> {
         let release_name = free_text
             .as_ref()
             .and_then(|value| read_release(&value.words, &value.markers));
+        let written = query.query().filter(|_| free_text.is_some());
         Self {
             query,
             catalog_numbers,
             title,
+            name: written.map(|value| OracleName::new(value.written(), true)),
+            title_name: query
+                .title()
+                .map(|value| OracleName::new(value.written(), false)),
             free_text,
             release_name,
         }
@@ -324,13 +306,19 @@ impl<'q> OracleQuery<'q> {
 
     /// Rank of every way in which a record that passes the filters matches.
     fn ranks(&self, entry: &OracleEntry<'_>, attempt: OracleTry) -> Vec<OracleRank> {
+        let mut ranks = self.other_ranks(entry);
+        self.query_ranks(entry, attempt, &mut ranks);
+        ranks
+    }
+
+    /// Rank of every way in which a record matches by another branch than `query`.
+    fn other_ranks(&self, entry: &OracleEntry<'_>) -> Vec<OracleRank> {
         let mut ranks = Vec::new();
         self.public_id_ranks(entry, &mut ranks);
         for number in &self.catalog_numbers {
             self.catalog_id_ranks(*number, entry, &mut ranks);
         }
         self.title_ranks(entry, &mut ranks);
-        self.query_ranks(entry, attempt, &mut ranks);
         ranks
     }
 
@@ -350,22 +338,38 @@ impl<'q> OracleQuery<'q> {
             ranks.push(match self.named_episode() {
                 // 8.4
                 None if self.query.order() == HitOrder::Player => (1, is_year_unknown),
-                Some(marker) if entry.fits_exactly(marker) => (1, is_year_unknown),
-                Some(marker) if entry.fits(marker) => (1, 1),
-                Some(_) => (9, 1),
+                Some((season, episode)) => {
+                    let record = entry.record;
+                    let is_season = record.season.map(|number| number.get().into()) == Some(season);
+                    let recorded = record.episode.map(|number| u32::from(number.get()));
+                    if is_season && recorded == episode {
+                        (1, is_year_unknown)
+                    } else if is_season && (recorded.is_none() || episode.is_none()) {
+                        (1, 1)
+                    } else {
+                        (9, 1)
+                    }
+                }
                 None => (1, 1),
             });
         }
     }
 
-    /// SEARCH.md 5.2: the episode marker of `query`, or else of `title`.
-    fn named_episode(&self) -> Option<EpisodeMarker> {
-        let of_query = self
-            .free_text
-            .as_ref()
-            .and_then(|value| value.markers.episode);
-        let of_title = self.title.as_ref().and_then(|value| value.markers.episode);
-        of_query.or(of_title)
+    /// SEARCH.md 5.2: season and episode that `query`, or else `title`, names.
+    fn named_episode(&self) -> Option<(u32, Option<u32>)> {
+        let named = |value: &Option<OracleText>, name: &Option<OracleName>| {
+            let marker = value.as_ref()?.markers.episode.map(|marker| {
+                let episode = marker.episode.map(|episode| u32::from(episode.get()));
+                (u32::from(marker.season.get()), episode)
+            });
+            let read = name.as_ref().and_then(OracleName::season_and_episode);
+            match marker {
+                Some((_, Some(_))) => marker,
+                _ => read.or(marker),
+            }
+        };
+        let of_query = named(&self.free_text, &self.name);
+        of_query.or_else(|| named(&self.title, &self.title_name))
     }
 
     /// SEARCH.md 4.3.
@@ -393,12 +397,17 @@ impl<'q> OracleQuery<'q> {
         attempt: OracleTry,
         ranks: &mut Vec<OracleRank>,
     ) {
+        if !self.matches(entry, attempt) {
+            return;
+        }
+        let is_year_unknown = self.is_year_unknown(entry);
+        if let Some((name, name_try)) = self.name_of(attempt) {
+            ranks.push((8, name.fit(name_try, entry, is_year_unknown)));
+            return;
+        }
         let Some(value) = &self.free_text else {
             return;
         };
-        if !self.matches(value, entry, attempt) {
-            return;
-        }
         let fit = self.text_fit(value, entry);
         // 5.3
         let is_title_off = attempt == OracleTry::Release && !entry.is_first_words_of(value);
@@ -406,47 +415,91 @@ impl<'q> OracleQuery<'q> {
         ranks.push((query_relevance(value, entry, attempt), fit));
     }
 
-    /// The first try that finds something (SEARCH.md 4.6 and 4.8).
+    /// The first try that finds something (SEARCH.md 4.11); words, if none does.
     fn attempt(&self, passing: &[&OracleEntry<'_>]) -> OracleTry {
-        let Some(value) = &self.free_text else {
-            return OracleTry::Words;
-        };
-        let attempts = [
-            OracleTry::Words,
-            OracleTry::EqualTitle,
-            OracleTry::Typos,
-            OracleTry::Release,
-        ];
-        for attempt in attempts {
+        let finds = |attempt: &OracleTry| {
             let mut entries = passing.iter();
-            if entries.any(|entry| self.matches(value, entry, attempt)) {
-                return attempt;
-            }
+            entries.any(|entry| self.matches(entry, *attempt))
+        };
+        let mut tries = vec![OracleTry::Words, OracleTry::EqualTitle, OracleTry::Typos];
+        let marker = self
+            .free_text
+            .as_ref()
+            .and_then(|value| value.markers.episode);
+        let turn = self.name.as_ref().map(|name| name.release_turn(marker));
+        if let Some(name) = &self.name {
+            tries.extend(name.numbers().into_iter().map(OracleTry::Name));
         }
-        OracleTry::Words
+        if turn == Some(Turn::Second) {
+            tries.push(OracleTry::Release);
+        }
+        let has_other_matches = passing
+            .iter()
+            .any(|entry| !self.other_ranks(entry).is_empty());
+        if let Some(name) = self.name.as_ref().filter(|_| !has_other_matches) {
+            tries.extend(name.others().into_iter().map(OracleTry::Name));
+        }
+        if turn == Some(Turn::Last) {
+            tries.push(OracleTry::Release);
+        }
+        if let Some(name) = self.title_name.as_ref().filter(|_| !has_other_matches) {
+            tries.extend(name.others().into_iter().map(OracleTry::TitleName));
+        }
+        tries.into_iter().find(finds).unwrap_or(OracleTry::Words)
     }
 
-    fn matches(&self, value: &OracleText, entry: &OracleEntry<'_>, attempt: OracleTry) -> bool {
+    fn matches(&self, entry: &OracleEntry<'_>, attempt: OracleTry) -> bool {
+        if let Some((name, name_try)) = self.name_of(attempt) {
+            return name.finds(name_try, entry);
+        }
+        let Some(value) = &self.free_text else {
+            return false;
+        };
         match (attempt, &self.release_name) {
-            (OracleTry::Release, Some(release)) => matches_release(value, release, entry),
-            (OracleTry::Release, None) => false,
+            (OracleTry::Release, Some(release)) => {
+                matches_release(value, release, entry) && self.allows_release(value, entry)
+            }
             (OracleTry::EqualTitle, _) => matches_equal_title(value, entry),
             (OracleTry::Typos, _) if !allows_typos(value) => false,
             (OracleTry::Words | OracleTry::Typos, _) => matches_query(value, entry, attempt),
+            _ => false,
+        }
+    }
+
+    /// SEARCH.md 4.12: records that are found as the name of a release.
+    fn allows_release(&self, value: &OracleText, entry: &OracleEntry<'_>) -> bool {
+        let Some(name) = &self.name else {
+            return false;
+        };
+        match name.release_turn(value.markers.episode) {
+            Turn::Never => false,
+            Turn::Second => name.allows_kind(entry),
+            Turn::Last => entry.record.video_type == VideoType::Movie,
+        }
+    }
+
+    /// The name and the look-up of it that a try is.
+    fn name_of(&self, attempt: OracleTry) -> Option<(&OracleName, NameTry)> {
+        match attempt {
+            OracleTry::Name(name_try) => Some((self.name.as_ref()?, name_try)),
+            OracleTry::TitleName(name_try) => Some((self.title_name.as_ref()?, name_try)),
+            _ => None,
         }
     }
 
     /// SEARCH.md 5.5 and 5.7, of a record whose best way of matching has this relevance.
     fn missing_weight(&self, entry: &OracleEntry<'_>, relevance: u8, attempt: OracleTry) -> u8 {
         let split = |folded: &str| -> Vec<String> { words(folded).map(str::to_string).collect() };
-        let is_by_name = relevance == 8 && attempt == OracleTry::Release;
-        let (sequence, text) = match (self.query.release(), &self.release_name) {
-            (Some(release), _) => (split(release.folded()), release.written()),
-            (None, Some(name)) if is_by_name => {
-                let text = self.query.query().map_or("", |value| value.written());
-                (name.tail.clone(), text)
-            }
-            (None, _) => (Vec::new(), ""),
+        let is_by_name = relevance == 8;
+        let tail = match (self.name_of(attempt), &self.release_name) {
+            (Some((name, name_try)), _) => name.tail(name_try),
+            (None, Some(name)) if attempt == OracleTry::Release => name.tail.clone(),
+            (None, _) => Vec::new(),
+        };
+        let (sequence, text) = match self.query.release() {
+            Some(release) => (split(release.folded()), release.written()),
+            None if is_by_name => (tail, self.query.query().map_or("", |value| value.written())),
+            None => (Vec::new(), ""),
         };
         let mut missing = 0;
         for (word, weight, relatives) in weighed(&sequence, text) {
@@ -586,41 +639,6 @@ fn is_year_satisfied(value: &OracleText, entry: &OracleEntry<'_>) -> bool {
             is_equal_or_null || entry.has_title_word(word)
         }
         None => true,
-    }
-}
-
-/// SEARCH.md 1.7: the title key, clause by clause.
-pub(super) fn oracle_title_key(text: &str) -> String {
-    let characters: Vec<char> = text.trim().chars().collect();
-    let folded = match &characters[..] {
-        ['l' | 'L', second, rest @ ..] if "'`´ʻʼ‘’‛′".contains(*second) => {
-            fold(&format!("l {}", rest.iter().collect::<String>()))
-        }
-        _ => fold(text),
-    };
-    let mut joined: Vec<String> = Vec::new();
-    let mut is_run = false;
-    for word in words(&folded) {
-        let is_letter = word.chars().count() == 1 && !has_number(word);
-        match joined.last_mut() {
-            Some(run) if is_run && is_letter => run.push_str(word),
-            _ => joined.push(word.to_string()),
-        }
-        is_run = is_letter;
-    }
-    let all = joined.concat();
-    joined.retain(|word| word != "and" && word != "y");
-    let first_words = "the el la los las le les l marvels";
-    while joined
-        .first()
-        .is_some_and(|word| first_words.split(' ').any(|first| first == word))
-    {
-        joined.remove(0);
-    }
-    if joined.is_empty() {
-        all
-    } else {
-        joined.concat()
     }
 }
 

@@ -11,19 +11,19 @@ use crate::error::Result;
 use crate::index::{Postings, Segment, SegmentView, StoredSet};
 use crate::model::RecordId;
 use crate::plan::{Filter, LiveDocs};
-use crate::text::EpisodeMarker;
+use crate::query::NamedEpisode;
 
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::DocSet;
 use super::top::Ranked;
 
-/// Runs the `catalog_id` branch; `marker` is the episode that the request also names.
+/// Runs the `catalog_id` branch; `named_episode` is the episode that the request also names.
 ///
 /// Cost: linear in the documents of the id. Source: SEARCH.md 4.2, 5.1, 5.2.
 pub(super) fn search_catalog(
     view: &SegmentView<'_>,
     number: u64,
-    marker: Option<EpisodeMarker>,
+    named_episode: &dyn Fn() -> Option<NamedEpisode>,
     filter: &Filter<'_>,
     page: PageRequest<'_>,
 ) -> Result<BranchResult> {
@@ -33,7 +33,8 @@ pub(super) fn search_catalog(
         return Ok(BranchResult::empty());
     }
     let series_fit = page.order.series_fit();
-    if filter.is_trivial() && !page.needs_docs && marker.is_none() && series_fit == 1 {
+    // The only branch: no text names an episode.
+    if filter.is_trivial() && !page.needs_docs && series_fit == 1 {
         let sets = [
             (StoredSet::Catalog(number), own),
             (StoredSet::Parent(number), parent),
@@ -46,9 +47,13 @@ pub(super) fn search_catalog(
     parent.decode(&mut parent_docs);
     filter.retain(&mut parent_docs)?;
     let mut ranked = Vec::with_capacity(parent_docs.len() + own.count() as usize);
+    let named = match parent_docs[..] {
+        [] => None,
+        [_, ..] => named_episode(),
+    };
     for &doc in &parent_docs {
-        let (relevance, fit) = match marker {
-            Some(marker) => parent_rank(view, doc, marker),
+        let (relevance, fit) = match named {
+            Some(named) => parent_rank(view, doc, named),
             None => (1, series_fit),
         };
         let fit = fit.max(u8::from(filter.matches_unknown_year(doc)));
@@ -118,14 +123,14 @@ fn first_page(
 
 /// Relevance and fit of a document that matches by the id of its series only, when an episode is
 /// named.
-fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: EpisodeMarker) -> (u8, u8) {
+fn parent_rank(view: &SegmentView<'_>, doc: u32, named: NamedEpisode) -> (u8, u8) {
     let row = view.columns().get(doc);
-    let is_season = row.season == marker.season.get();
-    match marker.episode {
+    let is_season = u32::from(row.season) == named.season;
+    match named.episode {
         _ if !is_season => (9, 1),
         // The pack is exact for its season, and contains every episode.
         None => (1, u8::from(row.episode != 0)),
-        Some(episode) if row.episode == episode.get() => (1, 0),
+        Some(episode) if u32::from(row.episode) == episode => (1, 0),
         Some(_) if row.episode == 0 => (1, 1),
         Some(_) => (9, 1),
     }

@@ -6,17 +6,19 @@ use std::fmt;
 
 use crate::error::Result;
 use crate::plan::{
-    CostModel, FitRule, ReleasePlan, Subject, TitlePlan, Trace, TraceStep, Typos, WordPlan,
+    CostModel, EPISODE_FIT, ReleasePlan, Subject, TITLE_FIT, TitlePlan, Trace, TraceStep, Typos,
+    WordPlan,
 };
-use crate::query::{ParsedText, Query};
+use crate::query::{LookupKinds, ParsedText, Query, ReleaseTurn};
 
 use super::Snapshot;
 use super::branch::BranchResult;
 use super::cutoff::Needed;
-use super::explain_release::{WordOfRelease, describe_name, describe_release, words_of_release};
+use super::explain_name::{describe_lookup, describe_names};
+use super::explain_release::{WordOfRelease, describe_release, words_of_release};
 use super::hits::Hit;
+use super::reading::QueryReading;
 use super::segment_search::{ParsedQuery, SegmentSearch};
-use super::snapshot::QueryReading;
 
 /// Parsing, plan and ranking of one request.
 #[derive(Debug, Clone)]
@@ -26,11 +28,10 @@ pub struct Explanation {
     /// Work in each segment.
     pub segments: Vec<SegmentExplanation>,
     /// True if no record matched the words as they are, so that typos were tried, unless too many
-    /// words may have them; false again if the release's name was tried after them.
+    /// words may have them; false again if another reading was tried after them.
     pub is_typo_search: bool,
-    /// True if no record matched with typos either: then the `query` was read as the name of a
-    /// release.
-    pub is_release_search: bool,
+    /// True if no record matched with typos either, and the `query` or `title` as a name did.
+    pub is_name_search: bool,
     /// Number of records that match.
     pub total: u64,
     /// The hits, in order.
@@ -126,7 +127,7 @@ impl Snapshot {
                 id: self.hit_doc(&hits, hit_idx)?.id().to_string(),
                 relevance: hit.relevance,
                 fit: hit.fit,
-                fit_reason: fit_reason(&prepared, &parsed, hit)?,
+                fit_reason: fit_reason(&prepared, reading, hit),
                 meaning: meaning(hit.relevance, reading),
                 missing: hit.missing,
                 release_words: words_of_release(self, &parsed, reading, hit)?,
@@ -136,7 +137,7 @@ impl Snapshot {
             criteria: criteria(&parsed, reading),
             segments,
             is_typo_search: reading == QueryReading::Typos,
-            is_release_search: reading == QueryReading::ReleaseName,
+            is_name_search: reading.is_of_name(),
             total: hits.total(),
             hits: explained,
             nanoseconds,
@@ -166,13 +167,7 @@ fn criteria(parsed: &ParsedQuery<'_>, reading: QueryReading) -> Vec<String> {
     if let Some(text) = &parsed.free_text {
         criteria.push(format!("query: {}", describe_text(text)));
     }
-    if reading == QueryReading::ReleaseName {
-        criteria.extend(
-            parsed
-                .release_name()
-                .map(|name| describe_name(parsed, &name)),
-        );
-    }
+    criteria.extend(describe_names(parsed, reading));
     criteria.extend(parsed.release.as_deref().map(describe_release));
     criteria
 }
@@ -204,6 +199,10 @@ fn steps(
     }
     let words = match reading {
         QueryReading::EqualTitle => equal_title_steps(part, parsed, clock, &mut steps)?,
+        QueryReading::Nothing => None,
+        QueryReading::Number(_) | QueryReading::Lookup(_) | QueryReading::TitleLookup(_) => {
+            name_steps(part, parsed, reading, clock, &mut steps)?
+        }
         QueryReading::Words => word_steps(part, parsed, Typos::Refused, clock, &mut steps)?,
         QueryReading::Typos => word_steps(part, parsed, Typos::Allowed, clock, &mut steps)?,
         QueryReading::ReleaseName => release_steps(part, parsed, clock, &mut steps)?,
@@ -286,8 +285,13 @@ fn release_steps(
     let (Some(text), Some(name)) = (&parsed.free_text, parsed.release_name()) else {
         return Ok(None);
     };
+    let kinds = match parsed.release_turn() {
+        ReleaseTurn::Second(kinds) => kinds,
+        ReleaseTurn::Never | ReleaseTurn::Last => LookupKinds::Films,
+    };
     let began = clock();
-    let plan = ReleasePlan::new(part.context, text, &name, parsed.query.filters().year)?;
+    let year = parsed.query.filters().year;
+    let plan = ReleasePlan::new(part.context, text, &name, year, kinds)?;
     let planned_at = clock();
     for clause in plan.iter().flat_map(|plan| &plan.clauses) {
         steps.push(planned(
@@ -299,13 +303,32 @@ fn release_steps(
     let what = "query: titles that are the first words".to_owned();
     steps.push(timed(what, titles_count as u64, planned_at - began));
     let began = clock();
-    let found = part.search_release_name(parsed, &name)?;
+    let found = part.search_release_name(parsed, &name, kinds)?;
     steps.extend(taken(part, parsed));
     if let Some(found) = &found {
         let what = "query: intersect, rank and weigh".to_owned();
         steps.push(timed(what, found.total, clock() - began));
     }
     Ok(found)
+}
+
+/// The step of a look-up of a name, and its result.
+fn name_steps(
+    part: &SegmentSearch<'_>,
+    parsed: &ParsedQuery<'_>,
+    reading: QueryReading,
+    clock: &dyn Fn() -> u64,
+    steps: &mut Vec<PlanStep>,
+) -> Result<Option<BranchResult>> {
+    let Some(lookup) = reading.lookup(parsed) else {
+        return Ok(None);
+    };
+    let began = clock();
+    let found = part.search_lookup(parsed, lookup)?;
+    steps.extend(taken(part, parsed));
+    let what = format!("name: {}", describe_lookup(lookup));
+    steps.push(timed(what, found.total, clock() - began));
+    Ok(Some(found))
 }
 
 /// Steps that were taken since this was called last.
@@ -331,34 +354,29 @@ fn distinct_words<'p>(text: &'p ParsedText<'_>) -> Vec<&'p str> {
     words
 }
 
-/// Reason why the fit of a hit is not 0 (SEARCH.md 5.3).
+/// Reason why the fit of a hit is not 0, the weightiest of several (SEARCH.md 5.3).
 fn fit_reason(
     prepared: &[(usize, SegmentSearch<'_>)],
-    parsed: &ParsedQuery<'_>,
+    reading: QueryReading,
     hit: &Hit,
-) -> Result<Option<&'static str>> {
-    let part = prepared
-        .iter()
-        .find(|(part_idx, _)| *part_idx == hit.part_idx as usize);
-    let (Some((_, part)), 1..) = (part, hit.fit) else {
-        return Ok(None);
-    };
-    if part.filter.matches_unknown_year(hit.doc) {
-        return Ok(Some("its year is unknown"));
+) -> Option<&'static str> {
+    let of_hit = |(part_idx, _): &&(usize, SegmentSearch<'_>)| *part_idx == hit.part_idx as usize;
+    let (_, part) = prepared.iter().find(of_hit)?;
+    if hit.fit == 0 {
+        None
+    } else if hit.fit & TITLE_FIT != 0 && reading == QueryReading::ReleaseName {
+        Some("its title is not the first words of the value")
+    } else if hit.fit & TITLE_FIT != 0 {
+        Some("its title is not the one that was looked up")
+    } else if hit.fit & EPISODE_FIT != 0 {
+        Some("it is not exactly the episode")
+    } else if part.filter.matches_unknown_year(hit.doc) {
+        Some("its year is unknown")
+    } else if matches!(hit.relevance, 1 | 9) {
+        Some("only the id of its series is equal")
+    } else {
+        Some("its year is not the one of the text")
     }
-    if matches!(hit.relevance, 1 | 9) {
-        return Ok(Some("only the id of its series is equal"));
-    }
-    for text in [&parsed.free_text, &parsed.title].into_iter().flatten() {
-        let rule = FitRule::new(&part.context.view, text)?;
-        if rule.misses_episode(hit.doc) {
-            return Ok(Some("it is not exactly the episode"));
-        }
-        if rule.misses_year(hit.doc) {
-            return Ok(Some("its year is not the one of the text"));
-        }
-    }
-    Ok(Some("its title is not the first words of the value"))
 }
 
 fn planned(what: String, docs_count: u64) -> PlanStep {
@@ -385,6 +403,8 @@ fn subject_text(subject: Subject, words: &[&str]) -> String {
         Subject::YearMarker => "set: year marker".into(),
         Subject::ReleaseName => "set: titles with every word of the release's name".into(),
         Subject::ReleaseYears => "set: years of the release's name".into(),
+        Subject::Kinds => "set: films, or films and packs".into(),
+        Subject::NameWord => "set: a word of the name's title".into(),
         Subject::Filter(name) => format!("filter: {name}"),
     }
 }
@@ -401,6 +421,7 @@ fn meaning(relevance: u8, reading: QueryReading) -> &'static str {
         6 => "every word in the title or the description",
         7 => "the last word begins a title word",
         8 if reading == QueryReading::ReleaseName => "as the name of a release",
+        8 if reading.is_of_name() => "as a name",
         8 if reading == QueryReading::EqualTitle => "an equal title",
         8 => "with typos",
         _ => "catalog_id of the series, another episode was named",
@@ -415,8 +436,8 @@ impl fmt::Display for Explanation {
         for segment in &self.segments {
             write!(f, "{segment}")?;
         }
-        let reading = if self.is_release_search {
-            ", as the name of a release"
+        let reading = if self.is_name_search {
+            ", as a name"
         } else if self.is_typo_search {
             ", with typos"
         } else {

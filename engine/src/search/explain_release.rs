@@ -1,14 +1,13 @@
-//! Explanation of releases: how a value is read as the name of one, and which words agree.
-
-use std::fmt::Write as _;
+//! Explanation of releases: which words agree.
 
 use crate::error::Result;
 use crate::plan::has_word;
-use crate::query::{ParsedText, RELATIVE_WEIGHT, ReleaseName, ReleaseWord};
+use crate::query::{RELATIVE_WEIGHT, ReleaseWord};
 
+use super::Snapshot;
 use super::hits::Hit;
+use super::reading::QueryReading;
 use super::segment_search::ParsedQuery;
-use super::snapshot::{QueryReading, Snapshot};
 
 /// A release word of a request, and whether a hit has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,31 +45,13 @@ impl WordOfRelease {
     }
 }
 
-/// The name of a release as it was read, and the weights of its tail.
-pub(super) fn describe_name(parsed: &ParsedQuery<'_>, name: &ReleaseName<'_>) -> String {
-    let mut text = format!(
-        "query as the name of a release: name [{}]",
-        name.name().join(" ")
-    );
-    let episode_word = parsed.free_text.as_ref().and_then(ParsedText::episode_word);
-    if let Some(word) = episode_word {
-        let _ = write!(text, ", episode marker {word}");
-    }
-    if !name.years().is_empty() {
-        let years: Vec<String> = name.years().iter().map(|y| y.get().to_string()).collect();
-        let _ = write!(text, ", years [{}]", years.join(" "));
-    }
-    let tail = parsed.weighed_tail(name.tail());
-    let _ = write!(text, ", tail [{}]", weighted(&tail));
-    text
-}
-
 /// The words of `release` with their weights.
 pub(super) fn describe_release(words: &[ReleaseWord<'_>]) -> String {
     format!("release: words [{}]", weighted(words))
 }
 
-fn weighted(words: &[ReleaseWord<'_>]) -> String {
+/// Words and their weights.
+pub(super) fn weighted(words: &[ReleaseWord<'_>]) -> String {
     let shown = words
         .iter()
         .map(|word| format!("{} {}", word.word, word.weight));
@@ -84,11 +65,17 @@ pub(super) fn words_of_release(
     reading: QueryReading,
     hit: &Hit,
 ) -> Result<Vec<WordOfRelease>> {
-    let is_by_name = reading == QueryReading::ReleaseName && hit.relevance == 8;
-    let words = match (&parsed.release, parsed.release_name()) {
-        (Some(words), _) => words.clone(),
-        (None, Some(name)) if is_by_name => parsed.weighed_tail(name.tail()),
+    let name = parsed.release_name();
+    let lookup = reading.lookup(parsed);
+    let tail: Vec<&str> = match (lookup, &name) {
+        (Some(lookup), _) => lookup.tail.iter().map(String::as_str).collect(),
+        (None, Some(name)) if reading == QueryReading::ReleaseName => name.tail().to_vec(),
         (None, _) => Vec::new(),
+    };
+    let words = match &parsed.release {
+        Some(words) => words.clone(),
+        None if hit.relevance == 8 => parsed.weighed_tail(&tail),
+        None => Vec::new(),
     };
     let view = snapshot.parts()[hit.part_idx as usize].0.view()?;
     let mut explained = Vec::with_capacity(words.len());

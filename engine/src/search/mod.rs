@@ -10,13 +10,16 @@ mod cutoff;
 mod doc_set;
 mod equal_title;
 mod explain;
+mod explain_name;
 mod explain_release;
 mod hits;
 #[cfg(test)]
 mod oracle_test;
 mod one_word;
+mod name_branch;
 mod page_merge;
 mod player_order;
+mod reading;
 mod release_branch;
 mod segment_search;
 mod snapshot;

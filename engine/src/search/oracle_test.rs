@@ -495,8 +495,37 @@ fn the_second_try_is_reported_though_its_hits_are_not_on_the_page() {
         snapshot.explanation(&query, &|| 0).unwrap().is_typo_search
     };
     assert!(is_second("abcdefghx"));
-    assert!(is_second("abcdefgxy zzzzz"));
+    assert!(!is_second("abcdefgxy zzzzz"));
     assert!(!is_second("abcdefghi"));
+}
+
+#[test]
+fn the_explanation_says_what_was_read_and_looked_up() {
+    let dark = Record {
+        season: Number::new(2),
+        episode: Number::new(4),
+        video_type: VideoType::Episode,
+        ..film(1, "Dark")
+    };
+    let part = (segment(&[dark], "films"), Arc::new(Tombstones::new()));
+    let snapshot = Snapshot::new(1, vec![part]);
+    let explained = |words: &str| {
+        let words = SearchText::query(words).unwrap();
+        let query = Query::new(Filters::default(), 5).with_query(words);
+        snapshot.explain(&query, &|| 0).unwrap()
+    };
+    let text = explained("dark.2017.204.hdtv");
+    let read = "query as a name: title [dark], year 2017, tail [204 hdtv]";
+    assert!(text.contains(read), "{text}");
+    assert!(text.contains("number [dark] season 2, episode 4"), "{text}");
+    let text = explained("Dark Temporada 2 Capítulo 5");
+    let read = "title [dark], season 2, episode 5, tail []";
+    assert!(text.contains(read), "{text}");
+    assert!(
+        text.contains("looked up: title [dark]; words [dark]"),
+        "{text}"
+    );
+    assert!(text.contains("total 0"), "{text}");
 }
 
 #[test]
@@ -513,9 +542,13 @@ fn the_explanation_says_which_words_of_the_release_agree() {
         Query::new(Filters::default(), 1).with_query(SearchText::query(words).unwrap())
     };
     let text = explained(by_query("Heat.1995.720p.WEB-GRP.mkv"));
+    assert!(
+        text.contains("query as a name: title [heat], year 1995"),
+        "{text}"
+    );
     let reading = "name [heat], years [1995], tail [grp 8, web 4, 720p 2]";
     assert!(text.contains(reading), "{text}");
-    assert!(text.contains("total 1, as the name of a release"), "{text}");
+    assert!(text.contains("total 1, as a name"), "{text}");
     let words = "missing weight 12: has 720p 2; lacks grp 8, web 4";
     assert!(text.contains(words), "{text}");
     let text = explained(by_query("heat").with_release(SearchText::release("bluray.srt")));

@@ -10,7 +10,7 @@ use crate::query::{Filters, FlagFilter, PackFilter, Query};
 
 use super::Snapshot;
 use super::hits::{Hit, Hits};
-use super::snapshot::QueryReading;
+use super::reading::QueryReading;
 
 impl Snapshot {
     /// Runs a search whose hits are ordered by groups. Cost: that of one search, or, with more hits
@@ -46,7 +46,11 @@ impl Snapshot {
         if !others.has_criterion() {
             return Ok(Box::default());
         }
-        let (group, _) = self.search_parts(&others)?;
+        let (group, others_reading) = self.search_parts(&others)?;
+        // A `title` that is read as a name matches only where no branch does.
+        if matches!(others_reading, QueryReading::TitleLookup(_)) {
+            return Ok(Box::default());
+        }
         Ok(group.hits)
     }
 

@@ -7,13 +7,13 @@
 //!
 //! ```text
 //! Snapshot::search_parts   prepares each segment (SegmentSearch::new) where a document can match
-//!   -> search_words        in each segment: the query branch, exact words
-//!   <- any match?          none in all segments: search_equal_title
-//!   <- any match?          none again: search_words once more, with typos
-//!   <- any match?          none again: search_release_name, if it can be one
+//!   -> search_query        the query branch, reading by reading until one matches (`reading`)
 //!   -> unite               in each segment: the other branches, and the union of all
+//!   <- any match?          none in all segments: search_last, the last readings of a name
 //!   <- merge               the best of each segment become the page
 //! ```
+
+use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::index::{Segment, SegmentView, Tombstones};
@@ -22,16 +22,16 @@ use crate::plan::{
     Filter, OneWordPlan, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan,
 };
 use crate::query::{
-    CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_group,
-    release_words,
+    CatalogTerm, LookupKinds, NameLookup, NameLookups, NamedEpisode, ParsedText, Query,
+    ReleaseName, ReleaseTurn, ReleaseWord, SearchText, release_group, release_words,
 };
-use crate::text::EpisodeMarker;
 
 use super::branch::{BranchResult, PageRequest};
 use super::catalog_branch::{search_catalog, search_id};
 use super::cutoff::Needed;
 use super::doc_set::DocSet;
 use super::equal_title::search_equal_title;
+use super::name_branch::search_name;
 use super::one_word::search_one_word;
 use super::release_branch::search_release_name;
 use super::title_branch::search_title;
@@ -50,10 +50,12 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) catalog_numbers: Vec<u64>,
     /// The `public_id` value.
     pub(super) public_id: Option<RecordId>,
-    /// Episode that `query`, or else `title`, names.
-    pub(super) marker: Option<EpisodeMarker>,
     /// The words of `release`, with their weights.
     pub(super) release: Option<Vec<ReleaseWord<'q>>>,
+    /// The `query` value as a name; read when it is asked for.
+    query_names: OnceCell<NameLookups>,
+    /// The `title` value as a name; read when it is asked for.
+    title_names: OnceCell<NameLookups>,
 }
 
 impl<'q> ParsedQuery<'q> {
@@ -68,10 +70,8 @@ impl<'q> ParsedQuery<'q> {
         catalog_numbers.extend(number);
         let free_text = query.parsed_query().filter(|_| number.is_none());
         let title = query.parsed_title();
-        let marker_of = |text: &Option<ParsedText<'_>>| text.as_ref()?.markers().episode;
         Self {
             query,
-            marker: marker_of(&free_text).or_else(|| marker_of(&title)),
             free_text,
             title,
             catalog_numbers,
@@ -80,7 +80,37 @@ impl<'q> ParsedQuery<'q> {
                 let words: Vec<&str> = text.words().collect();
                 release_words(&words, release_group(text.written()).as_deref())
             }),
+            query_names: OnceCell::new(),
+            title_names: OnceCell::new(),
         }
+    }
+
+    /// The `query` value as a name (SEARCH.md 4.11); `None` when there is none, or a catalog id.
+    pub(super) fn query_names(&self) -> Option<&NameLookups> {
+        self.free_text.as_ref()?;
+        let written = self.query.query()?.written();
+        let read = || NameLookups::of_query(written);
+        Some(self.query_names.get_or_init(read))
+    }
+
+    /// The `title` value as a name (SEARCH.md 4.17).
+    pub(super) fn title_names(&self) -> Option<&NameLookups> {
+        let written = self.query.title()?.written();
+        let read = || NameLookups::of_title(written);
+        Some(self.title_names.get_or_init(read))
+    }
+
+    /// Time at which the `query` value is read as the name of a release (SEARCH.md 4.12).
+    pub(super) fn release_turn(&self) -> ReleaseTurn {
+        let marker = marker_of(&self.free_text);
+        let names = self.query_names();
+        names.map_or(ReleaseTurn::Never, |names| names.release_turn(marker))
+    }
+
+    /// Episode that `query`, or else `title`, names (SEARCH.md 5.2).
+    pub(super) fn named_episode(&self) -> Option<NamedEpisode> {
+        let of_query = named_by(marker_of(&self.free_text), || self.query_names());
+        of_query.or_else(|| named_by(marker_of(&self.title), || self.title_names()))
     }
 
     /// The `query` value as the name of a release (SEARCH.md 4.8).
@@ -112,6 +142,21 @@ impl<'q> ParsedQuery<'q> {
             + usize::from(self.title.is_some())
             + usize::from(self.public_id.is_some())
             + self.catalog_numbers.len()
+    }
+}
+
+fn marker_of(text: &Option<ParsedText<'_>>) -> Option<NamedEpisode> {
+    text.as_ref()?.markers().episode.map(NamedEpisode::from)
+}
+
+/// The marker of a value if it is an episode's, else what the value names.
+fn named_by<'n>(
+    marker: Option<NamedEpisode>,
+    names: impl FnOnce() -> Option<&'n NameLookups>,
+) -> Option<NamedEpisode> {
+    match marker {
+        Some(named) if named.episode.is_some() => Some(named),
+        _ => names().and_then(NameLookups::named_episode).or(marker),
     }
 }
 
@@ -233,12 +278,13 @@ impl<'a> SegmentSearch<'a> {
         &self,
         parsed: &ParsedQuery<'_>,
         name: &ReleaseName<'_>,
+        kinds: LookupKinds,
     ) -> Result<Option<BranchResult>> {
         let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
         let year = parsed.query.filters().year;
-        let Some(plan) = ReleasePlan::new(self.context, text, name, year)? else {
+        let Some(plan) = ReleasePlan::new(self.context, text, name, year, kinds)? else {
             return Ok(Some(BranchResult::empty()));
         };
         let (context, filter) = (self.context, &self.filter);
@@ -254,6 +300,27 @@ impl<'a> SegmentSearch<'a> {
         Ok(Some(search_release_name(
             context, &plan, filter, &weigher, page,
         )?))
+    }
+
+    /// Runs the `query` or `title` branch, by one look-up of a name.
+    pub(super) fn search_lookup(
+        &self,
+        parsed: &ParsedQuery<'_>,
+        lookup: &NameLookup,
+    ) -> Result<BranchResult> {
+        let (context, filter) = (self.context, &self.filter);
+        let page = self.page(parsed, Needed::ALL);
+        if self.weigher.is_some() || lookup.tail.is_empty() {
+            return search_name(context, lookup, filter, page);
+        }
+        let tail: Vec<&str> = lookup.tail.iter().map(String::as_str).collect();
+        let sets = ReleaseSets::new(&context.view, &parsed.weighed_tail(&tail))?;
+        let weigher = Weigher::new(context, sets);
+        let page = PageRequest {
+            weigher: Some(&weigher),
+            ..page
+        };
+        search_name(context, lookup, filter, page)
     }
 
     /// Runs the other branches and unites all results; `words` is that of the `query` branch.
@@ -277,7 +344,8 @@ impl<'a> SegmentSearch<'a> {
         }
         for &number in &parsed.catalog_numbers {
             let (view, filter) = (&context.view, &self.filter);
-            found.push(search_catalog(view, number, parsed.marker, filter, page)?);
+            let named_episode = || parsed.named_episode();
+            found.push(search_catalog(view, number, &named_episode, filter, page)?);
         }
         if let Some(id) = parsed.public_id {
             found.push(search_id(self.segment, id, &self.filter, page)?);

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
 use crate::model::{CatalogId, FlagSet, Record, RecordId};
-use crate::plan::{CostModel, PlanContext, Trace, Typos};
-use crate::query::{HitOrder, LanguageTerm, ParsedText, Query};
+use crate::plan::{CostModel, PlanContext, Trace};
+use crate::query::{HitOrder, LanguageTerm, Query};
 
-use super::branch::BranchResult;
 use super::cutoff::{Needed, PageRanks};
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 use super::page_merge::{PageRun, merge_pages};
+use super::reading::{QueryReading, TextFound, search_last, search_last_release, search_query};
 use super::segment_search::{ParsedQuery, SegmentHits, SegmentSearch};
 
 /// Segments and tombstones of one moment. Readers hold it as long as they need it: a merge that
@@ -108,21 +108,23 @@ impl Snapshot {
         let parsed = ParsedQuery::new(query);
         let contexts = self.contexts(None)?;
         let parts = self.prepared(&parsed, &contexts)?;
-        let (words, reading) = search_text(&parts, &parsed)?;
-        let has_weights = parsed.release.is_some() || reading == QueryReading::ReleaseName;
-        let mut ranks = PageRanks::new(parsed.page_size());
-        let mut found = Vec::with_capacity(parts.len());
-        for ((part_idx, part), words) in parts.iter().zip(words) {
-            let needed = if has_weights {
-                Needed::ALL
-            } else {
-                ranks.needed(part.segment)?
-            };
-            let hits = part.unite(&parsed, words, needed)?;
-            // Usual in small segments: nothing to merge.
-            if hits.total > 0 {
-                ranks.add(part.segment, &hits.best)?;
-                found.push((*part_idx, hits));
+        let text = search_query(&parts, &parsed)?;
+        let mut reading = text.reading;
+        let mut found = unite(&parts, &parsed, text)?;
+        if reading == QueryReading::Nothing {
+            if !found.is_empty() {
+                if let Some(text) = search_last_release(&parts, &parsed)? {
+                    reading = text.reading;
+                    found = unite(&parts, &parsed, text)?;
+                }
+            } else if let Some(text) = search_last(&parts, &parsed)? {
+                reading = text.reading;
+                // No other branch matches.
+                let results = parts.iter().zip(text.results);
+                let hits = results.filter_map(|((part_idx, _), result)| Some((*part_idx, result?)));
+                found = hits
+                    .map(|(part_idx, result)| (part_idx, result.into()))
+                    .collect();
             }
         }
         let hits = Hits {
@@ -358,83 +360,30 @@ pub(super) fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordI
     id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
 }
 
-/// A segment as a plan sees it, and its index in the snapshot.
-pub(super) type SegmentContext<'s> = (usize, PlanContext<'s>);
-
-/// Reading of a `query` value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum QueryReading {
-    /// Its words as they are, or no `query` at all.
-    Words,
-    /// Titles that are written in another way (SEARCH.md 4.10).
-    EqualTitle,
-    /// With typos (SEARCH.md 4.6).
-    Typos,
-    /// As the name of a release (SEARCH.md 4.8).
-    ReleaseName,
-}
-
-/// Results of the `query` branch in each segment.
-type TextResults = Vec<Option<BranchResult>>;
-
-/// Runs the `query` branch. Each reading is tried only when those before match nothing in the whole
-/// catalog (SEARCH.md 4.6, 4.8).
-fn search_text(
+/// Runs the other branches in each segment and unites the results; those with matches are left.
+fn unite(
     parts: &[(usize, SegmentSearch<'_>)],
     parsed: &ParsedQuery<'_>,
-) -> Result<(TextResults, QueryReading)> {
-    let matches_none = |found: &TextResults| found.iter().flatten().all(|found| found.total == 0);
-    if parsed.free_text.is_none() {
-        return Ok((parts.iter().map(|_| None).collect(), QueryReading::Words));
-    }
-    let found = search_words(parts, parsed, Typos::Refused)?;
-    if !matches_none(&found) {
-        return Ok((found, QueryReading::Words));
-    }
-    let found = search_equal_titles(parts, parsed)?;
-    if !matches_none(&found) {
-        return Ok((found, QueryReading::EqualTitle));
-    }
-    let found = search_words(parts, parsed, Typos::Allowed)?;
-    let Some(name) = parsed.release_name().filter(|_| matches_none(&found)) else {
-        return Ok((found, QueryReading::Typos));
-    };
-    let parts = parts.iter();
-    let found = parts.map(|(_, part)| part.search_release_name(parsed, &name));
-    Ok((found.collect::<Result<_>>()?, QueryReading::ReleaseName))
-}
-
-/// Runs the `query` branch in each segment, for titles that are written in another way.
-fn search_equal_titles(
-    parts: &[(usize, SegmentSearch<'_>)],
-    parsed: &ParsedQuery<'_>,
-) -> Result<TextResults> {
-    let key = parsed.free_text.as_ref().map(ParsedText::plain_title_key);
-    let key = key.unwrap_or_default();
-    let parts = parts.iter();
-    let found = parts.map(|(_, part)| part.search_equal_title(parsed, &key));
-    found.collect()
-}
-
-/// Runs the `query` branch in each segment, read as words.
-fn search_words(
-    parts: &[(usize, SegmentSearch<'_>)],
-    parsed: &ParsedQuery<'_>,
-    typos: Typos,
-) -> Result<TextResults> {
+    text: TextFound,
+) -> Result<Vec<(usize, SegmentHits)>> {
+    let has_weights = parsed.release.is_some() || text.reading.is_of_name();
     let mut ranks = PageRanks::new(parsed.page_size());
     let mut found = Vec::with_capacity(parts.len());
-    for (_, part) in parts {
-        let needed = if parsed.release.is_some() {
+    for ((part_idx, part), words) in parts.iter().zip(text.results) {
+        let needed = if has_weights {
             Needed::ALL
         } else {
             ranks.needed(part.segment)?
         };
-        let words = part.search_words(parsed, typos, needed)?;
-        if let Some(words) = &words {
-            ranks.add(part.segment, &words.best)?;
+        let hits = part.unite(parsed, words, needed)?;
+        // Usual in small segments: nothing to merge.
+        if hits.total > 0 {
+            ranks.add(part.segment, &hits.best)?;
+            found.push((*part_idx, hits));
         }
-        found.push(words);
     }
     Ok(found)
 }
+
+/// A segment as a plan sees it, and its index in the snapshot.
+pub(super) type SegmentContext<'s> = (usize, PlanContext<'s>);

@@ -21,4 +21,4 @@ pub(crate) use marker::parse_year;
 pub use marker::{EpisodeMarker, Markers, YearMarker};
 pub use spanish::{SpanishRegion, spanish_region};
 pub use title_key::title_key;
-pub(crate) use title_key::{folded_title_key, is_elided};
+pub(crate) use title_key::{compare_title_key, folded_title_key, is_elided};

@@ -11,4 +11,4 @@ mod segments;
 
 pub use history::history;
 pub use large::large;
-pub use segments::{agreed_answer, segments};
+pub use segments::{agreed_answer, names, segments};

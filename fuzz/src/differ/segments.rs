@@ -12,7 +12,7 @@ use subcat_engine::{
 use super::compare::{same_answer, same_explanation, same_record};
 use crate::choices::Choices;
 use crate::records::{record, record_id};
-use crate::requests::request;
+use crate::requests::{name_request, request};
 
 /// Changes to one catalog, at most.
 const CHANGES_MAX: usize = 12;
@@ -33,6 +33,19 @@ struct Catalog {
 ///
 /// Returns the number of compared requests. Panics when an answer differs.
 pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize {
+    changes(choices, requests_per_change, request)
+}
+
+/// The same with requests for names.
+pub fn names(choices: &mut Choices<'_>, requests_per_change: usize) -> usize {
+    changes(choices, requests_per_change, name_request)
+}
+
+fn changes(
+    choices: &mut Choices<'_>,
+    requests_per_change: usize,
+    request: fn(&mut Choices<'_>, &[Record]) -> Query,
+) -> usize {
     let mut catalog = Catalog::default();
     let mut requests_count = 0;
     for change_idx in 0..=choices.below(CHANGES_MAX) {

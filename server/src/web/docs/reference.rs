@@ -177,8 +177,8 @@ const SYNTAX: [(&str, &str, &str); 7] = [
     ),
     (
         "breaking bad s02",
-        "A season: its episodes and its packs.",
-        "Una temporada: sus episodios y sus packs.",
+        "A season: its packs, then its episodes.",
+        "Una temporada: sus packs y después sus episodios.",
     ),
     (
         "brea",

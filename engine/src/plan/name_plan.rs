@@ -1,0 +1,198 @@
+//! One look-up of a value that is read as a name, over one segment (SEARCH.md 4.13 to 4.16).
+//!
+//! Example: `query=Los Serrano [Cap.307]`. The title with the key "losserrano" has 300 documents,
+//! of which two are episode 7 of season 3. Look-ups by words begin with the smallest set instead.
+
+use crate::codec::fragment_texts;
+use crate::error::Result;
+use crate::index::{ColumnRow, ColumnValue, Lookup, Postings, SegmentView};
+use crate::model::Year;
+use crate::name::{NameDate, tells_date};
+use crate::query::{LookupEpisode, LookupSubject, LookupTitleFit, LookupYear, NameLookup};
+
+use super::clause::Clause;
+use super::cost::PlanContext;
+use super::filter::Filter;
+use super::fit_rule::{EPISODE_FIT, TITLE_FIT, YEAR_FIT};
+use super::keyed_docs::keyed_docs;
+use super::marker_clauses::{term_docs, titles_with};
+use super::subject::Subject;
+
+/// A look-up over a segment.
+pub(crate) struct NamePlan<'a, 'n> {
+    context: &'a PlanContext<'a>,
+    lookup: &'n NameLookup,
+    /// Documents with the word of the year that is required.
+    with_year_word: Lookup<'a>,
+    /// Titles with the word of the year to which that of a record is compared.
+    year_titles: Lookup<'a>,
+    /// Titles with the word of the episode.
+    episode_titles: Lookup<'a>,
+}
+
+impl<'a, 'n> NamePlan<'a, 'n> {
+    /// Plans the look-up.
+    pub(crate) fn new(context: &'a PlanContext<'a>, lookup: &'n NameLookup) -> Result<Self> {
+        let view = &context.view;
+        let with_year_word = match lookup.year {
+            LookupYear::OrUnknownOrWord(year) => year_docs(view, year)?,
+            _ => Postings::EMPTY,
+        };
+        let year_word = lookup.fit_year.filter(|_| lookup.is_year_excused);
+        let year_word = year_word.map(|year| year.to_string()).unwrap_or_default();
+        let episode_word = lookup.episode.word().filter(|_| lookup.fits_episode);
+        Ok(Self {
+            context,
+            lookup,
+            with_year_word: with_year_word.lookup(),
+            year_titles: titles_with(view, &year_word)?.lookup(),
+            episode_titles: titles_with(view, &episode_word.unwrap_or_default())?.lookup(),
+        })
+    }
+
+    /// Documents with the title or the words, and what reduces them at little cost, as clauses;
+    /// `None` if no clause is needed: the documents are few.
+    pub(crate) fn clauses(&self) -> Result<Option<Vec<Clause<'a>>>> {
+        let LookupSubject::Words(words) = &self.lookup.subject else {
+            return Ok(None);
+        };
+        let view = &self.context.view;
+        let mut clauses = Vec::with_capacity(words.len() + 1);
+        for word in words {
+            let clause = Clause::of_sets(Subject::NameWord, Vec::new());
+            clauses.push(if words.len() == 1 {
+                let titles = titles_with(view, word)?;
+                clause.or_stored_titles(titles, self.context.costs.title_docs_estimate)
+            } else {
+                clause.or_set(term_docs(view, view.term(word))?)
+            });
+        }
+        clauses.extend(self.column_clause()?);
+        Ok(Some(clauses))
+    }
+
+    /// Documents that may have the season and episode, or else the year.
+    fn column_clause(&self) -> Result<Option<Clause<'a>>> {
+        let view = &self.context.view;
+        let slot = |season: u32, episode: u32| -> Result<_> {
+            let slot = u16::try_from(season).ok().zip(u16::try_from(episode).ok());
+            let (season, episode) = slot.unwrap_or_default();
+            view.value_docs(ColumnValue::SeasonEpisode(season, episode))
+        };
+        let sets = match self.lookup.episode {
+            LookupEpisode::Any => match self.lookup.year {
+                LookupYear::Exactly(year) => vec![value_of_year(view, year)?],
+                _ => return Ok(None),
+            },
+            LookupEpisode::Exactly { season, episode }
+            | LookupEpisode::OrPack { season, episode } => {
+                let first = season.unwrap_or(1);
+                let other = season.unwrap_or(0);
+                vec![
+                    slot(first, episode)?,
+                    slot(first, 0)?,
+                    slot(other, episode)?,
+                ]
+            }
+            LookupEpisode::Season(season) => {
+                view.season_docs(u16::try_from(season).unwrap_or_default())?
+            }
+        };
+        Ok(Some(Clause::of_sets(Subject::EpisodeMarker, sets)))
+    }
+
+    /// Documents with the title key, ascending; none for words.
+    pub(crate) fn keyed_docs(&self) -> Result<Vec<u32>> {
+        match &self.lookup.subject {
+            LookupSubject::Key(key) => keyed_docs(&self.context.view, key),
+            LookupSubject::Words(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Keeps the documents that satisfy the look-up.
+    ///
+    /// Cost: a read of columns each; with a date, the text of each that has the word of its year.
+    pub(crate) fn retain(&self, docs: &mut Vec<u32>) -> Result<()> {
+        docs.retain(|&doc| self.has_columns(doc));
+        let Some(date) = self.lookup.date else {
+            return Ok(());
+        };
+        year_docs(&self.context.view, date.year)?.retain(docs);
+        let mut dated = Vec::with_capacity(docs.len());
+        for &doc in docs.iter() {
+            dated.push(self.tells(doc, date)?);
+        }
+        let mut dated = dated.into_iter();
+        docs.retain(|_| dated.next().unwrap_or_default());
+        Ok(())
+    }
+
+    fn has_columns(&self, doc: u32) -> bool {
+        let row = self.context.view.columns().get(doc);
+        let (season, episode) = (u32::from(row.season), u32::from(row.episode));
+        let NameLookup { kinds, .. } = self.lookup;
+        kinds.matches(!row.is_episode, season, episode)
+            && self.lookup.episode.matches(season, episode)
+            && self.has_year(row, doc)
+    }
+
+    fn has_year(&self, row: ColumnRow, doc: u32) -> bool {
+        let recorded = u32::from(row.year);
+        match self.lookup.year {
+            LookupYear::Any => true,
+            LookupYear::Exactly(year) => recorded == year,
+            LookupYear::OrUnknown(year) => recorded == year || recorded == 0,
+            LookupYear::OrUnknownOrWord(year) => {
+                recorded == year || recorded == 0 || self.with_year_word.contains(doc)
+            }
+            LookupYear::OneOff(year) => recorded + 1 == year || recorded == year + 1,
+        }
+    }
+
+    fn tells(&self, doc: u32, date: NameDate) -> Result<bool> {
+        let fragment = self.context.view.fragment(doc)?;
+        let Some((title, description)) = fragment_texts(fragment) else {
+            return Ok(false);
+        };
+        Ok(tells_date(&title, date) || tells_date(&description, date))
+    }
+
+    /// Fit of a document that is found (SEARCH.md 5.3).
+    pub(crate) fn fit(&self, doc: u32, filter: &Filter<'_>) -> u8 {
+        let view = &self.context.view;
+        let (row, title) = (view.columns().get(doc), view.title_of(doc));
+        let is_other_year = self
+            .lookup
+            .fit_year
+            .is_some_and(|year| u32::from(row.year) != year && !self.year_titles.contains(title));
+        let is_other_episode =
+            self.lookup.fits_episode && !self.is_exact(row) && !self.episode_titles.contains(title);
+        let is_other_title = match &self.lookup.title_fit {
+            LookupTitleFit::Any => false,
+            LookupTitleFit::Folded(folded) => view.title(title) != folded.as_bytes(),
+            LookupTitleFit::None => true,
+        };
+        YEAR_FIT * u8::from(is_other_year || filter.matches_unknown_year(doc))
+            + EPISODE_FIT * u8::from(is_other_episode)
+            + TITLE_FIT * u8::from(is_other_title)
+    }
+
+    fn is_exact(&self, row: ColumnRow) -> bool {
+        let (season, episode) = (u32::from(row.season), u32::from(row.episode));
+        self.lookup.episode.is_exact(season, episode)
+    }
+}
+
+/// Documents with the word of a year.
+fn year_docs<'a>(view: &SegmentView<'a>, year: u32) -> Result<Postings<'a>> {
+    term_docs(view, view.term(&year.to_string()))
+}
+
+/// Documents of a year.
+fn value_of_year<'a>(view: &SegmentView<'a>, year: u32) -> Result<Postings<'a>> {
+    let year = u16::try_from(year).ok().and_then(Year::new);
+    match year {
+        Some(year) => view.value_docs(ColumnValue::Year(Some(year))),
+        None => Ok(Postings::EMPTY),
+    }
+}
