@@ -1,9 +1,10 @@
 //! Places of the snapshots of a cluster: a folder, or the bucket of files.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter};
 #[cfg(feature = "s3")]
 use std::io::{BufReader, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use subcat_engine::{Engine, SnapshotSummary};
@@ -52,7 +53,9 @@ impl SnapshotPlace {
     /// The folder that is named, or the bucket of the settings.
     pub fn of(config: &Config, folder: Option<PathBuf>) -> Result<Self, SnapshotPlaceError> {
         if let Some(folder) = folder {
-            std::fs::create_dir_all(&folder).map_err(|error| place_error(&folder, error))?;
+            let mut builder = DirBuilder::new();
+            let created = builder.recursive(true).mode(0o700).create(&folder);
+            created.map_err(|error| place_error(&folder, error))?;
             return Ok(Self::Folder(folder));
         }
         #[cfg(feature = "s3")]
@@ -122,7 +125,7 @@ impl SnapshotPlace {
             Self::Folder(folder) => Ok(folder.join(newest)),
             #[cfg(feature = "s3")]
             Self::Bucket(storage, folder) => {
-                let file = File::create(scratch).map_err(|error| place_error(scratch, error))?;
+                let file = create_private(scratch)?;
                 let mut file = BufWriter::new(file);
                 let name = format!("{folder}/{newest}");
                 let downloaded = storage.download(&name, &mut file);
@@ -191,9 +194,16 @@ impl SnapshotPlace {
     }
 }
 
+/// A new file that its owner alone can read: a snapshot has addresses, and digests of passwords.
+fn create_private(path: &Path) -> Result<File, SnapshotPlaceError> {
+    let _ = std::fs::remove_file(path);
+    let mut options = OpenOptions::new();
+    let created = options.write(true).create_new(true).mode(0o600).open(path);
+    created.map_err(|error| place_error(path, error))
+}
+
 fn write_file(engine: &Engine, path: &Path) -> Result<SnapshotSummary, SnapshotPlaceError> {
-    let file = File::create(path).map_err(|error| place_error(path, error))?;
-    let mut file = BufWriter::new(file);
+    let mut file = BufWriter::new(create_private(path)?);
     let summary = engine.write_snapshot(&mut file)?;
     let synced = file
         .into_inner()
@@ -220,5 +230,24 @@ fn io_error(subject: impl Into<String>, source: io::Error) -> SnapshotPlaceError
     SnapshotPlaceError::Io {
         subject: subject.into(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn snapshots_are_private() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("a/snapshots");
+        SnapshotPlace::of(&Config::default(), Some(folder.clone())).unwrap();
+        let file = folder.join("one");
+        std::fs::write(&file, "left by a killed process").unwrap();
+        create_private(&file).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&file)), (0o700, 0o600));
     }
 }
