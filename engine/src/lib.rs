@@ -158,8 +158,8 @@ pub use model::{BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileN
 /// Accounts, API keys and sessions.
 pub use model::{
     Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, AuditEntry, DisplayName, Email, Expiry,
-    ExpiryPassed, KeyName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session,
-    UsedCode,
+    ExpiryPassed, KeyName, LinkPurpose, OneTimeLink, RateLimit, Role, SEALED_SECRET_BYTES, Scopes,
+    SecondStep, Session, StepSecret, UsedCode,
 };
 
 /// Events: changes of accounts, keys, files and usage.
@@ -181,6 +181,7 @@ pub use replication::{
 };
 
 /// Care of a data directory.
+pub use data_dir::SEALING_KEY_BYTES;
 pub use maintenance::{
     BackupSummary, CompactedStore, DatedBackup, EngineStats, Finding, MaintenanceTask, Restored,
     newest_backup, restore, salvage,

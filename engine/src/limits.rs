@@ -210,6 +210,10 @@ pub const FIGURE_DAYS_MAX: u32 = 30;
 pub const FIGURES_MAX: usize = 64;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
+/// Sessions of one account, at most; the oldest are closed first.
+pub const SESSIONS_MAX: usize = 50;
+/// Sign-ins of one account that wait for their code, at most; the oldest end first.
+pub const PENDING_SIGN_INS_MAX: usize = 8;
 /// One-time links that are valid at the same time; beyond, the one that ends first goes.
 pub const ONE_TIME_LINKS_MAX: usize = 1_000;
 

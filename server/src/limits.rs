@@ -385,9 +385,6 @@ pub const PASSWORD_BYTES_MAX: usize = 256;
 /// each: about a second of work for one thread.
 pub const PASSWORD_QUEUE_MAX: usize = 64;
 
-/// Sessions of one account, at most; the oldest are closed first.
-pub const SESSIONS_MAX: usize = 50;
-
 /// Subjects whose attempts are counted at once, at most.
 pub const THROTTLE_ENTRIES_MAX: usize = 65_536;
 

@@ -10,7 +10,8 @@ use subcat_engine::{
     AccountId, ApiKeyId, CachedFile, Change, Disk, DraftValue, Email, Engine, Error, FileFacts,
     FileKind, FileName, Filters, KeyRoll, LinkPurpose, NewAccount, NewApiKey, OneTimeLink, Options,
     Query, RateLimit, Real, Record, RecordDraft, RecordId, ReleaseId, Role, Scopes, SearchText,
-    SecondStep, Session, StateEvent, StoreKind, Timestamp, Usage, UsageBatch, UsageDelta, Variant,
+    SecondStep, Session, StateEvent, StepSecret, StoreKind, Timestamp, Usage, UsageBatch,
+    UsageDelta, Variant,
 };
 
 /// Records that were ever imported.
@@ -185,7 +186,7 @@ fn account_changes() -> Vec<Change> {
         old_ends_at: now().plus_seconds(3_600),
     };
     let second_step = SecondStep {
-        secret: [5; 20],
+        secret: StepSecret::Plain([5; 20]),
         last_step: 56_666_666,
         recovery_digests: vec![[6; 32], [7; 32]],
     };
@@ -215,6 +216,7 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         created_at: now(),
         expires_at: now().plus_seconds(86_400),
         device: String::new(),
+        is_pending: false,
     };
     events.push(StateEvent::OpenSession(session, "hash".into()));
     events.push(StateEvent::IssueLink(OneTimeLink {
@@ -384,10 +386,12 @@ impl Answers {
             let id = account.id.0;
             self.tell(format!("account {id} has a second step"), String::new());
             // One that was damaged lets nobody in.
-            if step.secret != [0; 20] {
+            if let StepSecret::Plain(secret) = step.secret
+                && secret != [0; 20]
+            {
                 let codes = step.recovery_digests.iter().map(|digest| digest[0]);
                 let codes: Vec<u8> = codes.collect();
-                let value = format!("{:?} {} {codes:?}", step.secret[0], step.last_step);
+                let value = format!("{:?} {} {codes:?}", secret[0], step.last_step);
                 self.tell(format!("second step of account {id}"), value);
             }
         }

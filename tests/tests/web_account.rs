@@ -134,16 +134,15 @@ fn a_sign_in_with_a_second_step_takes_a_code_that_works_once() {
         422
     );
     assert!(ana.get(STEP).text().contains("<strong>7</strong>"));
-    // Off again, by the password.
-    assert_eq!(
-        ana.post(STEP, &[("action", "off"), ("old", "x")]).status,
-        422
-    );
-    assert_eq!(
-        ana.post(STEP, &[("action", "off"), ("old", PASSWORD)])
-            .status,
-        303
-    );
+    // Off again, by the password and a code: one of both is not enough.
+    let mut off = |old: &str, code: &str| {
+        let fields = [("action", "off"), ("old", old), ("code", code)];
+        ana.post(STEP, &fields).status
+    };
+    assert_eq!(off("x", &codes[5]), 422);
+    assert_eq!(off(PASSWORD, ""), 422);
+    assert_eq!(off(PASSWORD, &codes[3]), 422);
+    assert_eq!(off(PASSWORD, &codes[5]), 303);
     portal.signed_in(EMAIL, PASSWORD);
 }
 
@@ -201,6 +200,45 @@ fn codes_are_limited_to_ten_tries_in_ten_minutes() {
             .status,
         303
     );
+}
+
+/// Whoever knows the password alone does not keep the owner's browsers out.
+#[test]
+fn wrong_codes_of_others_do_not_lock_a_known_browser_out() {
+    let (portal, clock) = portal_at(Role::User, false);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let (app, codes) = turn_on(&portal, &mut ana);
+    let mut thief = password_step(&portal);
+    for number in 0..11 {
+        let guess = format!("{number:06}");
+        thief.post("/signin/code", &[("code", &guess)]);
+    }
+    assert_eq!(
+        thief.post("/signin/code", &[("code", &codes[0])]).status,
+        429
+    );
+    clock.advance(30);
+    ana.post("/signout", &[]);
+    ana.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    let code = app.code(&portal);
+    assert_eq!(ana.post("/signin/code", &[("code", &code)]).status, 303);
+    assert!(is_signed_in(&mut ana));
+}
+
+#[test]
+fn an_account_with_a_second_step_is_deleted_with_a_code() {
+    let (portal, _) = portal_at(Role::User, false);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let (_, codes) = turn_on(&portal, &mut ana);
+    assert!(ana.get("/profile/delete").text().contains("name=\"code\""));
+    let mut delete = |code: &str| {
+        let fields = [("old", PASSWORD), ("code", code)];
+        ana.post("/profile/delete", &fields).status
+    };
+    assert_eq!(delete(""), 422);
+    assert_eq!(delete("000000"), 422);
+    assert_eq!(delete(&codes[0]), 303);
+    assert_eq!(portal.service().engine.accounts().get(AccountId(1)), None);
 }
 
 /// A link for a new password stands for the password alone.

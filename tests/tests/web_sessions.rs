@@ -132,6 +132,7 @@ fn signing_in_again_closes_no_other_session() {
             created_at: now.plus_seconds(-60),
             expires_at: now.plus_seconds(3600),
             device: String::new(),
+            is_pending: false,
         };
         StateEvent::OpenSession(session, account.password_hash.clone())
     };
@@ -164,6 +165,7 @@ fn of_too_many_sessions_the_oldest_are_closed() {
             created_at: now.plus_seconds(60 + i64::from(number)),
             expires_at: now.plus_seconds(3600),
             device: String::new(),
+            is_pending: false,
         };
         StateEvent::OpenSession(session, account.password_hash.clone())
     };

@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::limits::FIGURES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Email, FileKind,
-    FileName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session, Timestamp,
-    Usage,
+    FileName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session, StepSecret,
+    Timestamp, Usage,
 };
 
 /// Version of every value below; a value of another version is refused.
@@ -19,6 +19,12 @@ const BROUGHT_VERSION: u8 = 3;
 
 /// Version of a session whose device is known: its name follows the other fields.
 const DEVICE_VERSION: u8 = 2;
+
+/// Version of a sign-in that waits for its code, in the form of a session with a device.
+const PENDING_VERSION: u8 = 3;
+
+/// Version of a second step whose secret is sealed.
+const SEALED_VERSION: u8 = 2;
 
 /// Usage of a key in all, and the time of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -104,24 +110,27 @@ pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
 }
 
 pub(crate) fn encode_session(session: &Session) -> Vec<u8> {
-    let mut out = Encoder::new(if session.device.is_empty() {
-        VERSION
-    } else {
-        DEVICE_VERSION
-    });
+    let version = match (session.is_pending, session.device.is_empty()) {
+        (true, _) => PENDING_VERSION,
+        (false, true) => VERSION,
+        (false, false) => DEVICE_VERSION,
+    };
+    let mut out = Encoder::new(version);
     out.put_raw(&session.digest);
     out.put_integer(session.account.0);
     put_time(&mut out, session.created_at);
     put_time(&mut out, session.expires_at);
-    if !session.device.is_empty() {
+    if version != VERSION {
         out.put_text(&session.device);
     }
     out.finish()
 }
 
 pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
-    let has_device = bytes.first() == Some(&DEVICE_VERSION);
-    let version = if has_device { DEVICE_VERSION } else { VERSION };
+    let version = match bytes.first() {
+        Some(&version @ (DEVICE_VERSION | PENDING_VERSION)) => version,
+        _ => VERSION,
+    };
     let mut from = Decoder::new(bytes, version, "state.redb, table sessions")?;
     let mut session = Session {
         digest: from.array()?,
@@ -129,8 +138,9 @@ pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
         created_at: take_time(&mut from)?,
         expires_at: take_time(&mut from)?,
         device: String::new(),
+        is_pending: version == PENDING_VERSION,
     };
-    if has_device {
+    if version != VERSION {
         from.text()?.clone_into(&mut session.device);
     }
     from.finish()?;
@@ -138,8 +148,18 @@ pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
 }
 
 pub(crate) fn encode_second_step(second: &SecondStep) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
-    out.put_raw(&second.secret);
+    let mut out = match &second.secret {
+        StepSecret::Plain(secret) => {
+            let mut out = Encoder::new(VERSION);
+            out.put_raw(secret);
+            out
+        }
+        StepSecret::Sealed(sealed) => {
+            let mut out = Encoder::new(SEALED_VERSION);
+            out.put_raw(sealed);
+            out
+        }
+    };
     out.put_integer(second.last_step);
     out.put_integer(second.recovery_digests.len() as u64);
     for digest in &second.recovery_digests {
@@ -149,9 +169,15 @@ pub(crate) fn encode_second_step(second: &SecondStep) -> Vec<u8> {
 }
 
 pub(crate) fn decode_second_step(bytes: &[u8]) -> Result<SecondStep> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table second_steps")?;
+    let is_sealed = bytes.first() == Some(&SEALED_VERSION);
+    let version = if is_sealed { SEALED_VERSION } else { VERSION };
+    let mut from = Decoder::new(bytes, version, "state.redb, table second_steps")?;
     let mut second = SecondStep {
-        secret: from.array()?,
+        secret: if is_sealed {
+            StepSecret::Sealed(from.array()?)
+        } else {
+            StepSecret::Plain(from.array()?)
+        },
         last_step: from.integer()?,
         recovery_digests: Vec::new(),
     };
@@ -388,6 +414,7 @@ fn take_usage(from: &mut Decoder<'_>) -> Result<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::SEALED_SECRET_BYTES;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_seconds(seconds).unwrap()
@@ -470,8 +497,26 @@ mod tests {
             created_at: at(5),
             expires_at: at(6),
             device: String::new(),
+            is_pending: false,
         };
-        assert_eq!(decode_session(&encode_session(&session)).unwrap(), session);
+        for (device, is_pending) in [("", false), ("Firefox", false), ("", true), ("Edge", true)] {
+            let session = Session {
+                device: device.into(),
+                is_pending,
+                ..session.clone()
+            };
+            assert_eq!(decode_session(&encode_session(&session)).unwrap(), session);
+        }
+        let sealed = StepSecret::Sealed([3; SEALED_SECRET_BYTES]);
+        for secret in [StepSecret::Plain([2; 20]), sealed] {
+            let second = SecondStep {
+                secret,
+                last_step: 8,
+                recovery_digests: vec![[4; 32]],
+            };
+            let stored = encode_second_step(&second);
+            assert_eq!(decode_second_step(&stored).unwrap(), second);
+        }
         let usage = Usage {
             requests: 1,
             downloads: 200,

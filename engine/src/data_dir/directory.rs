@@ -27,6 +27,7 @@ use crate::store::SpaceGuard;
 /// | `restoring*`, `replaced-N/` | of a restore into a mount point, and what it replaced |
 /// | `tmp/` | files before they get their names; emptied at every start |
 /// | `admin.sock` | the server's, not the engine's |
+/// | `sealing.key` | the key of what is sealed in `state.redb`; no copy of the others has it |
 pub(crate) struct DataDir {
     disk: Arc<dyn Disk>,
     root: PathBuf,

@@ -5,11 +5,13 @@ mod format;
 mod replacement;
 mod upgrade;
 mod directory;
+mod sealing_key;
 
 pub(crate) use directory::DataDir;
 pub(crate) use format::read_format;
 pub(crate) use names::{
-    STAGING, beside, damaged_name, empty_but_for_blobs, fresh_place, is_damaged_copy, is_known,
-    is_left_by_restore, parent_of, refuse_foreign,
+    SEALING_KEY, STAGING, beside, damaged_name, empty_but_for_blobs, fresh_place, is_damaged_copy,
+    is_known, is_left_by_restore, parent_of, refuse_foreign,
 };
 pub(crate) use replacement::replace_inside;
+pub use sealing_key::SEALING_KEY_BYTES;

@@ -6,7 +6,7 @@ use crate::disk::{Disk, is_of_others};
 use crate::error::{Error, Result};
 
 /// Every name that may stand in a data directory.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "format",
     "lock",
     "catalog.redb",
@@ -17,6 +17,7 @@ const NAMES: [&str; 10] = [
     "counters",
     "tmp",
     "admin.sock",
+    SEALING_KEY,
 ];
 
 /// The folder in which the contents are built that will replace those of the directory.
@@ -25,6 +26,9 @@ pub(crate) const STAGING: &str = "restoring";
 pub(super) const OUT: &str = "restoring-out-";
 pub(super) const IN: &str = "restoring-in-";
 pub(super) const REPLACED: &str = "replaced-";
+
+/// Name of the file of the sealing key.
+pub(crate) const SEALING_KEY: &str = "sealing.key";
 
 /// Between the name of a damaged file and the number of its copy.
 const DAMAGED_ENDING: &str = ".damaged-";

@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use super::format::{Formats, publish_format, read_format_of};
-use super::names::{beside, fresh_place, parent_of};
+use super::names::{SEALING_KEY, beside, fresh_place, parent_of};
 use crate::disk::{Disk, publish_file};
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
@@ -19,7 +19,7 @@ use crate::limits::FREE_BYTES_MIN;
 /// Present in `tmp/` while the directory is upgraded, once it was copied.
 const MARK: &str = "tmp/upgrading";
 /// Names that are not copied: derived, never changed by a step, or of a process.
-const NOT_COPIED: [&str; 5] = ["index", "blobs", "tmp", "lock", "admin.sock"];
+const NOT_COPIED: [&str; 6] = ["index", "blobs", "tmp", "lock", "admin.sock", SEALING_KEY];
 /// Bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
 

@@ -61,7 +61,7 @@ impl AccountsHandle<'_> {
         self.database.state.api_keys_of(account)
     }
 
-    /// The sessions of an account, expired or not, oldest first. Cost: visits these alone.
+    /// The open sessions of an account, expired or not, oldest first. Cost: visits these alone.
     pub fn sessions_of(self, account: AccountId) -> Vec<Session> {
         self.database.state.sessions_of(account)
     }
@@ -69,6 +69,11 @@ impl AccountsHandle<'_> {
     /// The second step of the sign-in of an account, if it has one.
     pub fn second_step(self, account: AccountId) -> Option<SecondStep> {
         self.database.state.second_step(account)
+    }
+
+    /// The second steps of all accounts, by id.
+    pub fn second_steps(self) -> Vec<(AccountId, SecondStep)> {
+        self.database.state.second_steps()
     }
 
     /// True if anybody may create an account, false if only those who are invited; `None` until an
@@ -82,9 +87,17 @@ impl AccountsHandle<'_> {
         self.database.state.link(digest)
     }
 
-    /// The session whose cookie has this digest, expired or not.
+    /// The open session whose cookie has this digest, expired or not.
     pub fn session(self, digest: &[u8; 32]) -> Option<Session> {
-        self.database.state.session(digest)
+        let session = self.database.state.session(digest);
+        session.filter(|session| !session.is_pending)
+    }
+
+    /// The sign-in whose password was right and that waits for its code, by the digest of its
+    /// cookie, expired or not.
+    pub fn pending_sign_in(self, digest: &[u8; 32]) -> Option<Session> {
+        let session = self.database.state.session(digest);
+        session.filter(|session| session.is_pending)
     }
 
     /// The newest `count_max` entries of the audit log, or the newest `before` an entry, with

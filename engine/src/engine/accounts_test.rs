@@ -2,10 +2,10 @@
 
 use super::test_support::{new_account, new_api_key, now, open};
 use crate::Engine;
-use crate::limits::ONE_TIME_LINKS_MAX;
+use crate::limits::{ONE_TIME_LINKS_MAX, SESSIONS_MAX};
 use crate::model::{
     AccountId, ApiKeyId, AuditEntry, Day, Email, LinkPurpose, OneTimeLink, Role, SecondStep,
-    Session, Timestamp, Usage, UsedCode,
+    Session, StepSecret, Timestamp, Usage, UsedCode,
 };
 use crate::state::{Change, Outcome, StateEvent, UsageBatch, UsageDelta};
 
@@ -20,6 +20,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
             created_at: now(),
             expires_at: now().plus_seconds(60),
             device: String::new(),
+            is_pending: false,
         };
         StateEvent::OpenSession(session, "x".into())
     };
@@ -82,6 +83,7 @@ fn whoever_gave_an_old_password_changes_nothing() {
             created_at: now().plus_seconds(digest.into()),
             expires_at: now().plus_seconds(600),
             device: String::new(),
+            is_pending: false,
         };
         let opened = StateEvent::OpenSession(session, new.into());
         engine
@@ -220,6 +222,7 @@ fn keys_and_sessions_are_known_by_their_account() {
             created_at: now().plus_seconds(-age),
             expires_at: now(),
             device: String::new(),
+            is_pending: false,
         };
         StateEvent::OpenSession(session, "x".into())
     };
@@ -271,6 +274,7 @@ fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: "Firefox · Linux".to_owned(),
+        is_pending: false,
     };
     let link = link(3, LinkPurpose::NewPassword(AccountId(1)));
     let events = vec![
@@ -369,7 +373,7 @@ fn an_address_is_changed_unless_it_is_taken() {
 
 fn second_step() -> SecondStep {
     SecondStep {
-        secret: [7; 20],
+        secret: StepSecret::Plain([7; 20]),
         last_step: 10,
         recovery_digests: vec![[1; 32], [2; 32]],
     }
@@ -478,4 +482,57 @@ fn one_time_links_are_bounded() {
     let mut second = [0; 32];
     second[0] = 1;
     assert!(engine.accounts().link(&second).unwrap().is_some());
+}
+
+/// Open sessions and sign-ins that wait for their code are bounded apart, inside the transaction.
+#[test]
+fn sessions_are_bounded_where_they_are_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    engine.apply(vec![new_account("ana@example.org")]).unwrap();
+    let open_one = |number: u8, is_pending| {
+        let session = Session {
+            digest: [number; 32],
+            account: AccountId(1),
+            created_at: now().plus_seconds(number.into()),
+            expires_at: now().plus_seconds(600),
+            device: String::new(),
+            is_pending,
+        };
+        StateEvent::OpenSession(session, "x".into())
+    };
+    let mut events: Vec<StateEvent> = (0..60).map(|number| open_one(number, false)).collect();
+    events.extend((100..120).map(|number| open_one(number, true)));
+    engine.apply(events).unwrap();
+    let accounts = engine.accounts();
+    let sessions = accounts.sessions_of(AccountId(1));
+    assert_eq!(sessions.len(), SESSIONS_MAX);
+    assert_eq!(sessions[0].digest, [10; 32], "the oldest were closed");
+    let pending = (0..=u8::MAX).filter(|it| accounts.pending_sign_in(&[*it; 32]).is_some());
+    assert_eq!(pending.collect::<Vec<_>>(), (112..120).collect::<Vec<_>>());
+    assert_eq!(accounts.session(&[119; 32]), None, "it is not open");
+    let changed = Change::SetPassword(AccountId(1), "y".into()).into_event("ana", now());
+    engine.apply(vec![changed]).unwrap();
+    assert_eq!(accounts.pending_sign_in(&[119; 32]), None);
+}
+
+#[test]
+fn a_plain_secret_is_sealed_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let sealed = [9; crate::model::SEALED_SECRET_BYTES];
+    let seal = || StateEvent::SealSecret(AccountId(1), sealed);
+    engine.apply(vec![new_account("ana@example.org")]).unwrap();
+    assert_eq!(engine.apply(vec![seal()]).unwrap(), [Outcome::Unknown]);
+    let set = Change::SetSecondStep(AccountId(1), Some(second_step())).into_event("x", now());
+    let outcomes = engine.apply(vec![set, seal(), seal()]).unwrap();
+    assert_eq!(outcomes, [Outcome::Done, Outcome::Done, Outcome::Stale]);
+    let check = |engine: &Engine| {
+        let second = engine.accounts().second_step(AccountId(1)).unwrap();
+        assert_eq!(second.secret, StepSecret::Sealed(sealed));
+        assert_eq!(second.recovery_digests, second_step().recovery_digests);
+    };
+    check(&engine);
+    drop(engine);
+    check(&open(dir.path()));
 }

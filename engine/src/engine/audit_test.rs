@@ -49,6 +49,7 @@ fn session() -> StateEvent {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: String::new(),
+        is_pending: false,
     };
     StateEvent::OpenSession(session, "y".into())
 }

@@ -387,6 +387,27 @@ fn a_restored_backup_is_what_it_was_and_the_old_one_is_kept() {
     check(&open(&elsewhere));
 }
 
+/// A backup has no sealing key: what is restored in the place of a directory keeps that one's.
+#[test]
+fn a_restore_keeps_the_sealing_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&data);
+    live(&engine);
+    engine.keep_sealing_key(&[7; 32]).unwrap();
+    engine.backup(&copy).unwrap();
+    drop(engine);
+    assert_eq!(open(&copy).sealing_key().unwrap(), None);
+    restore(&real(), &copy, &data).unwrap();
+    assert_eq!(open(&data).sealing_key().unwrap(), Some([7; 32]));
+    let elsewhere = dir.path().join("elsewhere");
+    restore(&real(), &copy, &elsewhere).unwrap();
+    assert_eq!(open(&elsewhere).sealing_key().unwrap(), None);
+    let moved = dir.path().join("moved");
+    restore(&real(), &data, &moved).unwrap();
+    assert_eq!(open(&moved).sealing_key().unwrap(), Some([7; 32]));
+}
+
 #[test]
 fn what_is_damaged_or_unfinished_replaces_nothing() {
     let dir = tempfile::tempdir().unwrap();

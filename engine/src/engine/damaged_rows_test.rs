@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::limits::AGGREGATE_SECONDS_MAX;
 use crate::model::{
     AccountId, ApiKeyId, FileKind, LinkPurpose, OneTimeLink, RecordId, ReleaseId, Role, SecondStep,
-    Session, Usage,
+    Session, StepSecret, Usage,
 };
 use crate::query::{Filters, Query, SearchText};
 use crate::state::{Change, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
@@ -69,9 +69,10 @@ fn prepare(data: &Path) {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: String::new(),
+        is_pending: false,
     };
     let second_step = SecondStep {
-        secret: [1; 20],
+        secret: StepSecret::Plain([1; 20]),
         last_step: 1,
         recovery_digests: vec![[2; 32]],
     };

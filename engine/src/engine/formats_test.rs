@@ -13,7 +13,7 @@ use crate::disk::Real;
 use crate::error::Error;
 use crate::model::{
     AccountId, ApiKeyId, FileFacts, FileKind, LinkPurpose, OneTimeLink, ReleaseId, Role,
-    SecondStep, Session, Usage, Variant,
+    SecondStep, Session, StepSecret, Usage, Variant,
 };
 use crate::state::{Change, FILES, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
 use crate::store::{Span, Table};
@@ -34,9 +34,10 @@ fn prepare(data: &Path) {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: String::new(),
+        is_pending: false,
     };
     let second_step = SecondStep {
-        secret: [5; 20],
+        secret: StepSecret::Plain([5; 20]),
         last_step: 1,
         recovery_digests: vec![[6; 32]],
     };

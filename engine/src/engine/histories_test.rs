@@ -12,7 +12,7 @@ use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::model::{
     AccountId, ApiKeyId, AuditEntry, CachedFile, ContentHash, FileKind, LinkPurpose, OneTimeLink,
-    RateLimit, RecordId, ReleaseId, Role, SecondStep, Session, Usage,
+    RateLimit, RecordId, ReleaseId, Role, SecondStep, Session, StepSecret, Usage,
 };
 use crate::state::{
     Change, DownloadAggregate, KeyRoll, RememberedFile, STATE_TABLES, StateEvent, UsageBatch,
@@ -108,7 +108,7 @@ fn event(random: &mut Random, number: u64) -> StateEvent {
         12 => by_ana(Change::SetSecondStep(
             account,
             Some(SecondStep {
-                secret: [number as u8; 20],
+                secret: StepSecret::Plain([number as u8; 20]),
                 last_step: number,
                 recovery_digests: vec![digest],
             }),
@@ -120,6 +120,7 @@ fn event(random: &mut Random, number: u64) -> StateEvent {
                 created_at: at,
                 expires_at: after(number as i64 + 30),
                 device: String::new(),
+                is_pending: false,
             },
             "x".into(),
         ),

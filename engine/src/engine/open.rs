@@ -8,6 +8,7 @@ use super::catalog_handle::CatalogHandle;
 use super::files_handle::FilesHandle;
 use super::usage_handle::UsageHandle;
 use crate::damage::DamageEntry;
+use crate::data_dir::SEALING_KEY_BYTES;
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::error::Result;
@@ -66,6 +67,20 @@ impl Engine {
             database,
             tasks: Tasks::default(),
         })
+    }
+
+    /// The sealing key of this data directory, if it has one: no backup, snapshot or log has it.
+    ///
+    /// Errors: its file cannot be read, or is damaged.
+    pub fn sealing_key(&self) -> Result<Option<[u8; SEALING_KEY_BYTES]>> {
+        self.database.data_dir().sealing_key()
+    }
+
+    /// Keeps a sealing key in this data directory, durably. It replaces none.
+    ///
+    /// Errors: there is one already, or its file cannot be written.
+    pub fn keep_sealing_key(&self, key: &[u8; SEALING_KEY_BYTES]) -> Result<()> {
+        self.database.data_dir().keep_sealing_key(key)
     }
 
     pub(super) fn database(&self) -> &Database {

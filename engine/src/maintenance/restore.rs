@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use super::verify::verify;
 use crate::data_dir::{
-    DataDir, STAGING, beside, fresh_place, parent_of, read_format, refuse_foreign, replace_inside,
+    DataDir, SEALING_KEY, STAGING, beside, fresh_place, parent_of, read_format, refuse_foreign,
+    replace_inside,
 };
 use crate::database::Database;
-use crate::disk::{DirLock, Disk, publish_file};
+use crate::disk::{DirLock, Disk, publish_file, read_file};
 use crate::error::{Error, Result};
 
 /// Bytes copied at a time.
@@ -35,7 +36,7 @@ pub struct Restored {
 ///
 /// The copy is made beside it, opened, checked like [`crate::Engine::verify`] does, made durable,
 /// and exchanged for it in one step. What was there is kept under another name. Killed before
-/// that step, everything is as it was.
+/// that step, everything is as it was. The sealing key stays: a backup has none.
 ///
 /// A directory that cannot be renamed (a mount point, or one whose parent cannot be written) keeps
 /// its name: the copy is made in it, and what was there goes into a folder `replaced-N` in it. Once
@@ -76,6 +77,7 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
         }
     };
     drop(source_lock);
+    carry_sealing_key(disk.as_ref(), &[source, data], &staging)?;
     if is_fixed {
         restored.replaced = replace_inside(disk.as_ref(), data)?;
         return Ok(restored);
@@ -138,6 +140,24 @@ fn is_not_supported(error: &Error) -> bool {
         return false;
     };
     [InvalidInput, Unsupported].contains(&source.kind())
+}
+
+/// Gives the copy the sealing key of the first directory that has one: a backup has none, and what
+/// is restored in the place of a data directory is opened with the key of that one.
+fn carry_sealing_key(disk: &dyn Disk, from: &[&Path], staging: &Path) -> Result<()> {
+    for directory in from {
+        let Some(key) = read_file(disk, &directory.join(SEALING_KEY))? else {
+            continue;
+        };
+        let to = staging.join(SEALING_KEY);
+        return publish_file(
+            disk,
+            &staging.join("tmp").join(SEALING_KEY),
+            &to,
+            &mut |out| out.write_all(&key).map_err(Error::io("write", &to)),
+        );
+    }
+    Ok(())
 }
 
 /// Copies, opens and checks.

@@ -93,6 +93,9 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// Browser and system as the user knows them (`Firefox · Linux`); empty if they are not known.
     pub device: String,
+    /// True between the two steps of a sign-in, when the password was right: the session is not
+    /// open, and leads to the page that asks for the code and nowhere else.
+    pub is_pending: bool,
 }
 
 impl Session {

@@ -35,7 +35,9 @@ pub use language::Language;
 pub use node_id::NodeId;
 pub use record::{DraftField, DraftValue, FieldError, Record, RecordDraft, VideoType};
 pub use record_id::RecordId;
-pub use sign_in::{LinkPurpose, OneTimeLink, SecondStep, UsedCode};
+pub use sign_in::{
+    LinkPurpose, OneTimeLink, SEALED_SECRET_BYTES, SecondStep, StepSecret, UsedCode,
+};
 pub use small::{Number, Year};
 pub use timestamp::{Day, Timestamp};
 pub use typed_name::{DisplayName, KeyName};

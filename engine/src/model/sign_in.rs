@@ -4,13 +4,36 @@ use super::account::Role;
 use super::ids::AccountId;
 use super::timestamp::Timestamp;
 
+/// Bytes of a sealed secret: id of the key (8), nonce (12), secret (20) and tag (16).
+pub const SEALED_SECRET_BYTES: usize = 56;
+
+/// The secret that an authenticator app shares. It is needed as it is to compute codes: unlike a
+/// password it cannot be stored as a hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum StepSecret {
+    /// As it is: older programs have stored it so.
+    Plain([u8; 20]),
+    /// Sealed with a key that no backup, snapshot or log has. The engine knows no key: who hands
+    /// the secret over has sealed it.
+    Sealed([u8; SEALED_SECRET_BYTES]),
+}
+
+impl std::fmt::Debug for StepSecret {
+    /// Leaves the secret out: it must not reach a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Sealed(_) => "Sealed",
+        })
+    }
+}
+
 /// The second step of an account's sign-in: a code that changes every 30 seconds (RFC 6238), or one
 /// of the recovery codes.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecondStep {
-    /// Secret that an authenticator app shares. It is needed as it is to compute codes: unlike a
-    /// password it cannot be stored as a hash.
-    pub secret: [u8; 20],
+    /// Its secret.
+    pub secret: StepSecret,
     /// Number of the last 30 seconds whose code was used; its code and older ones are refused.
     pub last_step: u64,
     /// SHA-256 of the recovery codes that were not used.
@@ -22,20 +45,10 @@ impl SecondStep {
     /// it off.
     pub(crate) const fn unusable() -> Self {
         Self {
-            secret: [0; 20],
+            secret: StepSecret::Plain([0; 20]),
             last_step: u64::MAX,
             recovery_digests: Vec::new(),
         }
-    }
-}
-
-impl std::fmt::Debug for SecondStep {
-    /// Leaves the secret out: it must not reach a log.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SecondStep")
-            .field("last_step", &self.last_step)
-            .field("recovery_codes", &self.recovery_digests.len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -111,6 +111,10 @@ pub(super) fn put_state_event(out: &mut Encoder, event: &StateEvent) {
             out.put_u8(13);
             put_aggregate(out, aggregate);
         }
+        StateEvent::SealSecret(id, sealed) => {
+            put_numbered(out, 14, id.0);
+            out.put_raw(sealed);
+        }
     }
 }
 
@@ -145,7 +149,8 @@ pub(super) fn state_event(from: &mut Decoder<'_>) -> Result<StateEvent> {
         11 => StateEvent::ForgetFile(release(from)?),
         12 => StateEvent::ForgetContent(ContentHash(from.array()?)),
         13 => StateEvent::AggregateDownloads(aggregate(from)?),
-        _ => return Err(from.error("a change of the state, 0 to 13")),
+        14 => StateEvent::SealSecret(account(from)?, from.array()?),
+        _ => return Err(from.error("a change of the state, 0 to 14")),
     })
 }
 

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::log_rows::FrameOrigin;
 use crate::model::{
     AccountId, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email, FileKind, LinkPurpose,
-    NodeId, OneTimeLink, RateLimit, RecordId, ReleaseId, Role, Scopes, SecondStep, Session,
-    Timestamp, Usage, UsedCode,
+    NodeId, OneTimeLink, RateLimit, RecordId, ReleaseId, Role, SEALED_SECRET_BYTES, Scopes,
+    SecondStep, Session, StepSecret, Timestamp, Usage, UsedCode,
 };
 use crate::state::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, RememberedFile,
@@ -27,7 +27,7 @@ fn changes() -> Vec<Change> {
         window_seconds: 60.try_into().unwrap(),
     };
     let second = SecondStep {
-        secret: [4; 20],
+        secret: StepSecret::Plain([4; 20]),
         last_step: 5,
         recovery_digests: vec![[6; 32]],
     };
@@ -81,6 +81,7 @@ fn session() -> Session {
         created_at: at(1),
         expires_at: at(2),
         device: "Firefox".into(),
+        is_pending: false,
     }
 }
 
@@ -168,6 +169,14 @@ fn file_events() -> [StateEvent; 4] {
     ]
 }
 
+/// Events that were added after the bytes below were written down.
+fn added_events() -> Vec<StateEvent> {
+    vec![StateEvent::SealSecret(
+        AccountId(1),
+        [3; SEALED_SECRET_BYTES],
+    )]
+}
+
 fn frame() -> LogFrame {
     let id = RecordId::from_bytes([5; 16]);
     let mut events = vec![
@@ -202,7 +211,11 @@ fn frame() -> LogFrame {
 
 #[test]
 fn every_event_comes_back() {
-    assert_eq!(LogFrame::decode(&frame().encode(), 1).unwrap(), frame());
+    let mut frame = frame();
+    frame
+        .events
+        .extend(added_events().into_iter().map(Event::State));
+    assert_eq!(LogFrame::decode(&frame.encode(), 1).unwrap(), frame);
 }
 
 /// Logs and nodes of older versions hold these bytes: a change of them needs another version.

@@ -5,20 +5,18 @@
 use std::ops::ControlFlow;
 
 use super::event::{
-    By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome, RememberedFile,
-    StateEvent, UsageBatch,
+    By, Change, DownloadAggregate, NewAccount, Outcome, RememberedFile, StateEvent, UsageBatch,
 };
 use super::repair::last_number;
 use super::tables::{
-    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AUDIT_COUNT,
-    AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
-    LATEST_SECOND, META, OFFSETS, REGISTRATION, SESSIONS, USAGE, account_row, api_key_day_row,
-    api_key_row, audit_row, audit_rows, day_of_row, day_row, last_usage_row, offset_row,
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, APPLIED, AUDIT, AUDIT_COUNT, AUDIT_ROUTINE_COUNT,
+    DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_AUDIT, LATEST_SECOND, META, OFFSETS,
+    REGISTRATION, USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_row,
+    last_usage_row, offset_row,
 };
 use crate::codec::{
-    ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
-    decode_session, decode_totals, decode_usage, encode_account, encode_api_key,
-    encode_audit_entry, encode_cached_file, encode_figures, encode_number, encode_session,
+    ApiKeyTotals, decode_account, decode_cached_file, decode_number, decode_totals, decode_usage,
+    encode_account, encode_audit_entry, encode_cached_file, encode_figures, encode_number,
     encode_totals, encode_usage,
 };
 use crate::error::{Error, Result};
@@ -172,6 +170,7 @@ impl EventStep<'_, '_> {
             StateEvent::Change(change, by) => self.change_and_audit(change, by),
             StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
             StateEvent::CloseSession(digest) => self.close_session(*digest),
+            StateEvent::SealSecret(id, sealed) => self.seal_secret(*id, sealed),
             StateEvent::UseCode(id, used) => self.use_code(*id, used),
             StateEvent::IssueLink(link) => self.issue_link(link),
             StateEvent::TakeLink(digest) => self.take_link(*digest),
@@ -269,7 +268,7 @@ impl EventStep<'_, '_> {
     }
 
     /// The next number of a kind; numbers are never used twice.
-    fn next_number(&mut self, name: &[u8]) -> Result<u64> {
+    pub(super) fn next_number(&mut self, name: &[u8]) -> Result<u64> {
         let next = last_number(self.rows, name)? + 1;
         self.rows.put(META, name, &encode_number(next))?;
         Ok(next)
@@ -303,7 +302,7 @@ impl EventStep<'_, '_> {
         Ok(())
     }
 
-    fn change_account(
+    pub(super) fn change_account(
         &mut self,
         id: AccountId,
         change: impl FnOnce(&mut Account),
@@ -321,181 +320,8 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    fn create_api_key(&mut self, new: &NewApiKey, at: Timestamp) -> Result<Outcome> {
-        if let Some(account) = new.account
-            && self.rows.get(ACCOUNTS, &account_row(account))?.is_none()
-        {
-            return Ok(Outcome::Unknown);
-        }
-        let api_key = ApiKey {
-            id: ApiKeyId(self.next_number(LAST_API_KEY)?),
-            account: new.account,
-            name: new.name.clone(),
-            digest: new.digest,
-            partial: new.partial.clone(),
-            scopes: new.scopes,
-            limit: new.limit,
-            created_at: at,
-            expires_at: new.expires_at,
-            revoked_at: None,
-        };
-        self.put_api_key(api_key)
-    }
-
-    fn put_api_key(&mut self, api_key: ApiKey) -> Result<Outcome> {
-        let row_key = api_key_row(api_key.id);
-        self.rows
-            .put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
-        self.effects.push(Effect::ApiKey(api_key.clone()));
-        Ok(Outcome::ApiKey(api_key))
-    }
-
-    fn change_api_key(
-        &mut self,
-        id: ApiKeyId,
-        change: impl FnOnce(&mut ApiKey),
-    ) -> Result<Outcome> {
-        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
-            return Ok(Outcome::Unknown);
-        };
-        let api_key = decode_api_key(&stored)?;
-        let mut changed = api_key.clone();
-        change(&mut changed);
-        // Without an effect there is no audit entry: setting what is set already is not a change.
-        if changed == api_key {
-            return Ok(Outcome::ApiKey(api_key));
-        }
-        self.put_api_key(changed)
-    }
-
-    pub(super) fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {
-        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
-            return Ok(Outcome::Unknown);
-        };
-        let mut api_key = decode_api_key(&stored)?;
-        // The time of the first revocation stands, unless it is still to come.
-        if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
-            return Ok(Outcome::ApiKey(api_key));
-        }
-        api_key.revoked_at = Some(at);
-        // A clock that is set back later must not make it valid again.
-        self.see(at)?;
-        self.put_api_key(api_key)
-    }
-
-    fn roll_api_key(&mut self, roll: &KeyRoll, at: Timestamp) -> Result<Outcome> {
-        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
-            return Ok(Outcome::Unknown);
-        };
-        let mut old = decode_api_key(&stored)?;
-        if old.revoked_at.is_some() {
-            return Ok(Outcome::Stale);
-        }
-        let new = ApiKey {
-            id: ApiKeyId(self.next_number(LAST_API_KEY)?),
-            digest: roll.digest,
-            partial: roll.partial.clone(),
-            created_at: at,
-            ..old.clone()
-        };
-        self.move_usage(old.id, new.id)?;
-        old.revoked_at = Some(roll.old_ends_at);
-        self.see(at)?;
-        self.put_api_key(old)?;
-        self.put_api_key(new)
-    }
-
-    /// Gives the usage of one key to another, which has none yet.
-    fn move_usage(&mut self, from: ApiKeyId, to: ApiKeyId) -> Result<()> {
-        if let Some(totals) = self.rows.get(API_KEY_TOTALS, &api_key_row(from))? {
-            self.rows.put(API_KEY_TOTALS, &api_key_row(to), &totals)?;
-            self.rows.remove(API_KEY_TOTALS, &api_key_row(from))?;
-        }
-        let mut days = Vec::new();
-        let span = Span {
-            from: &api_key_day_row(from, Day(0)),
-            to: Some(&api_key_day_row(ApiKeyId(from.0 + 1), Day(0))),
-            order: ScanOrder::Ascending,
-        };
-        self.rows
-            .inspect(API_KEY_USAGE, span, &mut |row_key, value| {
-                // A damaged day stays behind.
-                if let Ok(value) = value {
-                    days.push((row_key.to_vec(), value.to_vec()));
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
-        for (row_key, usage) in days {
-            if let Some(day) = day_of_row(&row_key) {
-                let moved = api_key_day_row(to, day);
-                self.rows.put(API_KEY_USAGE, &moved, &usage)?;
-                self.rows.remove(API_KEY_USAGE, &row_key)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn set_password(&mut self, id: AccountId, hash: &str) -> Result<Outcome> {
-        let outcome =
-            self.change_account(id, |account| hash.clone_into(&mut account.password_hash))?;
-        // Whoever knew the old password may have a session: it must not outlive the change.
-        self.close_sessions(|session| session.account == id)?;
-        Ok(outcome)
-    }
-
-    /// The refusal of someone who gave the password of this hash; `None` if the hash is current.
-    fn refuse_password(&self, id: AccountId, hash: &str) -> Result<Option<Outcome>> {
-        // The password was verified before this transaction, because hashing takes long: it may
-        // have been replaced since, or the account disabled.
-        let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
-            return Ok(Some(Outcome::Unknown));
-        };
-        let account = decode_account(&stored)?;
-        let is_current = account.password_hash == hash && account.disabled_at.is_none();
-        Ok((!is_current).then_some(Outcome::Stale))
-    }
-
-    fn open_session(&mut self, session: &Session, hash: &str) -> Result<Outcome> {
-        if let Some(refused) = self.refuse_password(session.account, hash)? {
-            return Ok(refused);
-        }
-        self.rows
-            .put(SESSIONS, &session.digest, &encode_session(session))?;
-        self.effects.push(Effect::SessionOpened(session.clone()));
-        Ok(Outcome::Done)
-    }
-
-    fn close_session(&mut self, digest: [u8; 32]) -> Result<Outcome> {
-        if !self.rows.remove(SESSIONS, &digest)? {
-            return Ok(Outcome::Unknown);
-        }
-        self.effects.push(Effect::SessionClosed(digest));
-        Ok(Outcome::Done)
-    }
-
-    pub(super) fn close_sessions(&mut self, is_ended: impl Fn(&Session) -> bool) -> Result<()> {
-        let mut ended = Vec::new();
-        self.rows
-            .inspect(SESSIONS, Span::ALL, &mut |row_key, value| {
-                match (row_key.try_into(), value.and_then(decode_session)) {
-                    (_, Ok(session)) if is_ended(&session) => ended.push(session.digest),
-                    // Nobody knows whose it was: it ends as well.
-                    (Ok(digest), Err(Error::Corrupt { .. })) => ended.push(digest),
-                    (_, Err(error)) if !matches!(error, Error::Corrupt { .. }) => {
-                        return Err(error);
-                    }
-                    _ => {}
-                }
-                Ok(ControlFlow::Continue(()))
-            })?;
-        for digest in ended {
-            self.close_session(digest)?;
-        }
-        Ok(())
-    }
-
     /// Remembers a moment that has been: time never falls behind it.
-    fn see(&mut self, moment: Timestamp) -> Result<()> {
+    pub(super) fn see(&mut self, moment: Timestamp) -> Result<()> {
         let second = u64::try_from(moment.seconds()).unwrap_or(0);
         if number(self.rows, META, LATEST_SECOND)? < second {
             self.rows.put(META, LATEST_SECOND, &encode_number(second))?;

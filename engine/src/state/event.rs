@@ -2,8 +2,8 @@
 
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
-    OneTimeLink, RateLimit, RecordId, ReleaseId, Role, Scopes, SecondStep, Session, Timestamp,
-    Usage, UsedCode,
+    OneTimeLink, RateLimit, RecordId, ReleaseId, Role, SEALED_SECRET_BYTES, Scopes, SecondStep,
+    Session, Timestamp, Usage, UsedCode,
 };
 
 /// An account to be made; its number is given when it is applied.
@@ -206,8 +206,11 @@ pub enum StateEvent {
     /// refused or changes nothing adds no line.
     Change(Change, By),
     /// Remember a session of someone with the password of this hash. Refused when another hash is
-    /// stored by now, or the account is disabled.
+    /// stored by now, or the account is disabled. Above the bound the oldest of its kind ends.
     OpenSession(Session, String),
+    /// Put the sealed secret of a second step in the place of the plain one. Refused when there is
+    /// no plain one.
+    SealSecret(AccountId, [u8; SEALED_SECRET_BYTES]),
     /// End the session with this digest.
     CloseSession([u8; 32]),
     /// Use up a code of the second step of an account. Refused when it was used before.

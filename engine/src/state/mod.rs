@@ -7,12 +7,15 @@
 mod event;
 mod tables;
 mod apply;
+mod key_rows;
+mod session_rows;
 mod sign_in_rows;
 mod file_table;
 mod repair;
 mod audit_witness;
 mod touched;
 mod node_rows;
+mod view;
 mod store;
 mod path_rows;
 mod memory_witness;

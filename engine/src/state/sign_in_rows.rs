@@ -13,7 +13,8 @@ use crate::codec::{
 use crate::error::{Error, Result};
 use crate::limits::ONE_TIME_LINKS_MAX;
 use crate::model::{
-    Account, AccountId, ApiKeyId, Email, LinkPurpose, OneTimeLink, SecondStep, Timestamp, UsedCode,
+    Account, AccountId, ApiKeyId, Email, LinkPurpose, OneTimeLink, SEALED_SECRET_BYTES, SecondStep,
+    StepSecret, Timestamp, UsedCode,
 };
 use crate::store::Span;
 
@@ -120,6 +121,26 @@ impl EventStep<'_, '_> {
         if is_changed {
             self.effects.push(Effect::SecondStep(id, second.cloned()));
         }
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn seal_secret(
+        &mut self,
+        id: AccountId,
+        sealed: &[u8; SEALED_SECRET_BYTES],
+    ) -> Result<Outcome> {
+        let row_key = account_row(id);
+        let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut second = decode_second_step(&stored)?;
+        if matches!(second.secret, StepSecret::Sealed(_)) {
+            return Ok(Outcome::Stale);
+        }
+        second.secret = StepSecret::Sealed(*sealed);
+        self.rows
+            .put(SECOND_STEPS, &row_key, &encode_second_step(&second))?;
+        self.effects.push(Effect::SecondStep(id, Some(second)));
         Ok(Outcome::Done)
     }
 

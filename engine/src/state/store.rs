@@ -1,6 +1,6 @@
 //! The state file and what is kept of it in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,8 +13,8 @@ use super::audit_witness::revoke_as_logged;
 use super::event::{Outcome, StateEvent};
 use super::file_table::FileTable;
 use super::repair::{
-    DamagedRow, EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails,
-    repair_numbers, repair_second_steps, scrub_rows,
+    EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
+    repair_second_steps, scrub_rows,
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FIGURES, FILES,
@@ -23,6 +23,7 @@ use super::tables::{
     last_usage_row, number_of_audit_row, offset_row,
 };
 use super::touched::TouchedCredentials;
+use super::view::View;
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_figures, decode_link,
     decode_number, decode_second_step, decode_session, decode_totals, decode_usage, encode_account,
@@ -37,9 +38,8 @@ use crate::model::{
 };
 use crate::store::{ScanOrder, Span, Store, Table, Transaction};
 
-type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// Contents of cached files.
-pub(crate) type Contents = SeededMap<ContentHash, CachedFile>;
+pub(crate) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
 /// `state.redb` and the tables in memory that follow it.
 pub(crate) struct State {
@@ -66,24 +66,6 @@ pub(crate) struct StateCounts {
     pub(crate) cached_files: u64,
     /// Bytes of the contents of cached files, each once.
     pub(crate) blob_bytes: u64,
-}
-
-/// Accounts, keys and sessions in memory, replaced row by row once a frame is durable.
-#[derive(Default)]
-struct View {
-    /// Row keys of accounts and keys that could not be read, by table.
-    unreadable: BTreeMap<&'static str, BTreeSet<Vec<u8>>>,
-    accounts: BTreeMap<AccountId, Account>,
-    emails: SeededMap<Email, AccountId>,
-    api_keys: BTreeMap<ApiKeyId, ApiKey>,
-    /// Keys of each account.
-    owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
-    second_steps: BTreeMap<AccountId, SecondStep>,
-    /// True if anybody may create an account; `None` until an administrator decides.
-    registration: Option<bool>,
-    sessions: SeededMap<[u8; 32], Session>,
-    /// Sessions of each account, oldest first.
-    owned_sessions: SeededMap<AccountId, BTreeSet<(Timestamp, [u8; 32])>>,
 }
 
 /// Events of one caller, waiting for their frame.
@@ -579,11 +561,21 @@ impl State {
             .collect()
     }
 
+    /// The open sessions of an account, expired or not, oldest first.
     pub(crate) fn sessions_of(&self, account: AccountId) -> Vec<Session> {
         let view = self.view.read();
         let owned = view.owned_sessions.get(&account).into_iter().flatten();
         owned
             .filter_map(|(_, digest)| view.sessions.get(digest).cloned())
+            .filter(|session| !session.is_pending)
+            .collect()
+    }
+
+    pub(crate) fn second_steps(&self) -> Vec<(AccountId, SecondStep)> {
+        let view = self.view.read();
+        let second_steps = view.second_steps.iter();
+        second_steps
+            .map(|(id, second)| (*id, second.clone()))
             .collect()
     }
 
@@ -605,6 +597,7 @@ impl State {
         }
     }
 
+    /// The session with this digest, open or pending, expired or not.
     pub(crate) fn session(&self, digest: &[u8; 32]) -> Option<Session> {
         self.view.read().sessions.get(digest).cloned()
     }
@@ -727,62 +720,6 @@ impl State {
 
     pub(crate) fn store(&self) -> &Store {
         &self.store
-    }
-}
-
-impl View {
-    fn note_unreadable(&mut self, table: Table, damaged: Vec<DamagedRow>) {
-        let row_keys = damaged.into_iter().map(|row| row.row_key);
-        self.unreadable.insert(table.0, row_keys.collect());
-    }
-
-    fn put_account(&mut self, account: Account) {
-        let (id, email) = (account.id, account.email.clone());
-        if let Some(before) = self.accounts.insert(id, account)
-            && before.email != email
-        {
-            self.emails.remove(&before.email);
-        }
-        self.emails.insert(email, id);
-    }
-
-    fn remove_account(&mut self, id: AccountId) {
-        if let Some(account) = self.accounts.remove(&id) {
-            self.emails.remove(&account.email);
-        }
-        self.second_steps.remove(&id);
-    }
-
-    fn set_second_step(&mut self, id: AccountId, second: Option<SecondStep>) {
-        match second {
-            Some(second) => drop(self.second_steps.insert(id, second)),
-            None => drop(self.second_steps.remove(&id)),
-        }
-    }
-
-    fn put_api_key(&mut self, api_key: ApiKey) {
-        if let Some(account) = api_key.account {
-            self.owned_keys.insert((account, api_key.id));
-        }
-        self.api_keys.insert(api_key.id, api_key);
-    }
-
-    fn put_session(&mut self, session: Session) {
-        let owned = self.owned_sessions.entry(session.account).or_default();
-        owned.insert((session.created_at, session.digest));
-        self.sessions.insert(session.digest, session);
-    }
-
-    fn remove_session(&mut self, digest: &[u8; 32]) {
-        let Some(session) = self.sessions.remove(digest) else {
-            return;
-        };
-        if let Some(owned) = self.owned_sessions.get_mut(&session.account) {
-            owned.remove(&(session.created_at, session.digest));
-            if owned.is_empty() {
-                self.owned_sessions.remove(&session.account);
-            }
-        }
     }
 }
 

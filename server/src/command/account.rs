@@ -11,8 +11,8 @@ use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{or_dash, table};
 use crate::ops::{
-    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, SetAccountPassword,
-    TurnOffTotp,
+    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, ListSecondSteps,
+    SecondStepListed, SetAccountPassword, TurnOffTotp,
 };
 use crate::web::{Password, PasswordRejection};
 
@@ -60,6 +60,9 @@ enum AccountAction {
         #[arg(value_parser = email)]
         email: String,
     },
+    /// List the accounts with a second step, and those that must enrol again: their secret was
+    /// sealed with another sealing.key
+    SecondSteps,
     /// Let an account sign in by its password alone, for whoever has lost the authenticator app
     TotpOff {
         /// Its email address
@@ -135,6 +138,10 @@ impl Subcommand for AccountArguments {
                     format!("{} is deleted and its keys are revoked\n", account.email)
                 })
             }
+            AccountAction::SecondSteps => {
+                let reply = execute_once(config, Missing::Refuse, ListSecondSteps {})?;
+                context.show(&reply, |listed| second_steps_shown(listed))
+            }
             AccountAction::TotpOff { email } => {
                 let reply = execute_once(config, Missing::Refuse, TurnOffTotp { email })?;
                 context.show(&reply, |account| {
@@ -143,6 +150,24 @@ impl Subcommand for AccountArguments {
             }
         }
     }
+}
+
+fn second_steps_shown(second_steps: &[SecondStepListed]) -> String {
+    let row = |listed: &SecondStepListed| {
+        let state = if listed.opens {
+            "works"
+        } else {
+            "must enrol again"
+        };
+        vec![
+            listed.id.to_string(),
+            listed.email.clone(),
+            state.to_owned(),
+            listed.recovery_codes.to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = second_steps.iter().map(row).collect();
+    table(&["ID", "EMAIL", "APP", "RECOVERY CODES"], &rows)
 }
 
 fn listed(accounts: &[AccountListed]) -> String {

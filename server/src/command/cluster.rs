@@ -17,6 +17,7 @@ use super::error::{CommandError, SubjectError, say};
 use super::output::Reply;
 use super::subcommand::Subcommand;
 use super::table::{facts, table};
+use crate::auth::SealingKey;
 use crate::cluster::{SnapshotPlace, open_log};
 use crate::config::Config;
 use crate::ops::{ClusterRead, ForgetNode, ReadCluster, SnapshotWritten, WriteSnapshot};
@@ -308,6 +309,8 @@ fn enter(
     node: NodeId,
     epoch: u64,
 ) -> Result<Engine, CommandError> {
+    // The nodes that join are given this one.
+    SealingKey::of_or_new(&engine)?;
     engine.enter_cluster(node, epoch)?;
     engine.close()?;
     drop(engine);

@@ -5,6 +5,7 @@ use subcat_engine::{Account, AccountId, Change, Email, NewAccount, Outcome, Role
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
+use crate::auth::SealingKey;
 use crate::service::Actor;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
@@ -14,6 +15,7 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<DisableAccount>(),
     OperationEntry::of::<DeleteAccount>(),
     OperationEntry::of::<TurnOffTotp>(),
+    OperationEntry::of::<ListSecondSteps>(),
 ];
 
 impl Operations<'_> {
@@ -273,6 +275,49 @@ impl Operation for TurnOffTotp {
         let account = operations.known_account(&self.email)?;
         operations.turn_off_second_step(account.id)?;
         Ok(operations.account_listed(&account))
+    }
+}
+
+/// `account second-steps`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListSecondSteps {}
+
+/// One account as `account second-steps` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondStepListed {
+    /// The account's number.
+    pub id: u64,
+    /// The account's address.
+    pub email: String,
+    /// True if the sealing key of this data directory opens its secret: otherwise codes of the app
+    /// are refused, and the owner has to enrol again.
+    pub opens: bool,
+    /// Recovery codes that are left.
+    pub recovery_codes: u64,
+}
+
+impl Operation for ListSecondSteps {
+    const NAME: &'static str = "account/second-steps";
+    type Answer = Vec<SecondStepListed>;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+        let accounts = operations.engine.accounts();
+        let key = SealingKey::of(operations.engine)?;
+        let listed = accounts
+            .second_steps()
+            .into_iter()
+            .filter_map(|(id, second)| {
+                let account = accounts.get(id)?;
+                let opened = key.as_ref().and_then(|key| key.open(id, &second.secret));
+                Some(SecondStepListed {
+                    id: id.0,
+                    email: account.email.as_str().to_owned(),
+                    opens: opened.is_some(),
+                    recovery_codes: second.recovery_digests.len() as u64,
+                })
+            });
+        Ok(listed.collect())
     }
 }
 

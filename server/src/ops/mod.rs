@@ -20,8 +20,8 @@ mod parsing;
 mod records;
 
 pub use accounts::{
-    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, SetAccountPassword,
-    TurnOffTotp,
+    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, ListSecondSteps,
+    SecondStepListed, SetAccountPassword, TurnOffTotp,
 };
 pub use api_keys::{
     CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,

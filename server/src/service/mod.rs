@@ -11,6 +11,7 @@ mod language_counts;
 mod maintenance;
 mod metrics;
 mod periodic;
+mod sealing;
 mod settings;
 mod served_files;
 mod shared;

@@ -14,11 +14,12 @@ use super::empty_searches::EmptySearches;
 use super::history::{Figures, History};
 use super::language_counts::{KeptCounts, LanguageCounts};
 use super::metrics::Metrics;
+use super::sealing;
 use super::served_files::ServedFiles;
 use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
-use crate::auth::KeyTable;
+use crate::auth::{KeyTable, SealingKey};
 use crate::config::{Compat, Config, ConfigError, Origin, Origins, Registration, SettingChange};
 use crate::limiter::AddressLimiter;
 use crate::runtime::{Clock, ControlHandle, Moment};
@@ -91,6 +92,8 @@ pub struct Service {
     /// True if the last look found the disk nearly full.
     is_disk_full: AtomicBool,
     credentials: Arc<Credentials>,
+    /// Opens the secrets of second steps; none on a node of a cluster that was not given it.
+    sealing_key: Option<SealingKey>,
     cluster: OnceLock<Arc<ClusterNode>>,
     settings: LiveSettings,
     process: OnceLock<ProcessHooks>,
@@ -171,6 +174,7 @@ impl Service {
         let service = Self {
             latest_second: AtomicI64::new(latest.seconds()),
             credentials: Arc::new(Credentials::new(Arc::clone(&engine))),
+            sealing_key: sealing::key_of(&engine),
             cluster: OnceLock::new(),
             upstream,
             addresses: AddressLimiter::new(),
@@ -197,6 +201,11 @@ impl Service {
         };
         service.bound_files(&service.config());
         Arc::new(service)
+    }
+
+    /// The key that opens secrets of second steps and proves known browsers, if there is one.
+    pub fn sealing_key(&self) -> Option<&SealingKey> {
+        self.sealing_key.as_ref()
     }
 
     /// Bounds what files take on the disk.

@@ -33,6 +33,8 @@ fn an_account_is_created_listed_changed_and_disabled() {
         place.run(&["account", "disable", "ana@example.org"]).ok();
         let keys = place.run(&["key", "list", "--json"]).json();
         assert_eq!(keys[0]["state"], "account disabled");
+        let listed = place.run(&["account", "second-steps", "--json"]).json();
+        assert_eq!(listed, json!([]));
         let text = place.run(&["account", "totp-off", "ana@example.org"]).ok();
         assert!(text.contains("password alone"), "{text}");
         let text = place.run(&["account", "delete", "ana@example.org"]).ok();

@@ -78,6 +78,9 @@ const OWNERS: &[Owner] = &[
     owner("server", "rars", &["files"]),
     owner("server", "reqwest", &["upstream", "traces"]),
     owner("server", "url", &["config"]),
+    // By their modules: `runtime` has one of its own that is called `ring`.
+    owner("server", "ring::aead", &["auth"]),
+    owner("server", "ring::hmac", &["auth"]),
     owner("server", "rustls", &["upstream", "cluster", "traces"]),
     owner("server", "sd_notify", &["runtime"]),
     owner("server", "sha2", &["auth"]),

@@ -70,10 +70,6 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["LOOK_PERIOD"], "POLL_INTERVAL"),
     (&["OF_THE_MOMENT"], "CACHE_MAX_AGE_0"),
     (&["Offered"], "Selection"),
-    (
-        &["seal", "sealed"],
-        "checksum, checksummed; for headers: set_security_headers",
-    ),
     (&["settle_numbers"], "reconcile"),
     (&["stand_in"], "detached"),
     (&["strange"], "reject_unauthenticated"),

@@ -1,13 +1,14 @@
 //! The time between the two steps of a sign-in: a cookie says that the password was right.
 //!
-//! Nothing is stored. The cookie carries an end and a proof made from the password's hash, which
-//! only this server knows: a new password ends it. Alone it opens nothing.
+//! It is a random value whose digest is stored as a session that is not open. It leads to the page
+//! that asks for the code and nowhere else, and is used up by the right code. A new password ends
+//! it, as all sessions.
 
 use http::{HeaderMap, HeaderValue};
-use subcat_engine::{Account, AccountId, Engine, Timestamp};
+use subcat_engine::{Account, Engine, SecondStep, Session, StateEvent, Timestamp};
 
 use crate::auth::api_key_digest;
-use crate::web::frame::secret::is_equal;
+use crate::web::frame::secret::Secret;
 use crate::web::frame::session::{cookie, set_cookie};
 
 /// Time in which the code must be typed.
@@ -21,18 +22,25 @@ const fn cookie_name(is_secure: bool) -> &'static str {
     }
 }
 
-fn proof(account: &Account, end: i64) -> String {
-    let hash = &account.password_hash;
-    // The secret stands on both sides: SHA-256 alone would let a proof be extended.
-    let digest = api_key_digest(&format!("step {hash} {} {end} {hash}", account.id.0));
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The header that remembers that the password of `account` was right.
-pub(crate) fn remember(account: &Account, now: Timestamp, is_secure: bool) -> HeaderValue {
-    let end = now.seconds() + PENDING_SECONDS;
-    let value = format!("{}.{end}.{}", account.id.0, proof(account, end));
-    set_cookie(cookie_name(is_secure), &value, PENDING_SECONDS, is_secure)
+/// A sign-in of `account` that waits for its code: the event that stores it, and the cookie.
+pub(crate) fn open(
+    account: &Account,
+    now: Timestamp,
+    is_secure: bool,
+) -> (StateEvent, HeaderValue) {
+    let secret = Secret::random();
+    let pending = Session {
+        digest: api_key_digest(secret.as_str()),
+        account: account.id,
+        created_at: now,
+        expires_at: now.plus_seconds(PENDING_SECONDS),
+        device: String::new(),
+        is_pending: true,
+    };
+    let name = cookie_name(is_secure);
+    let cookie = set_cookie(name, secret.as_str(), PENDING_SECONDS, is_secure);
+    let hash = account.password_hash.clone();
+    (StateEvent::OpenSession(pending, hash), cookie)
 }
 
 /// The header that takes the cookie away.
@@ -40,21 +48,33 @@ pub(crate) fn forget(is_secure: bool) -> HeaderValue {
     set_cookie(cookie_name(is_secure), "", 0, is_secure)
 }
 
-/// The enabled account whose password was right.
-pub(crate) fn account(
+/// A sign-in that waits for its code.
+pub(crate) struct PendingSignIn {
+    /// Digest of its cookie.
+    pub(crate) digest: [u8; 32],
+    pub(crate) account: Account,
+    pub(crate) second: SecondStep,
+}
+
+/// The sign-in that waits for its code, of an enabled account that has a second step: nobody gets
+/// in by this cookie without a code.
+pub(crate) fn find(
     engine: &Engine,
     headers: &HeaderMap,
     now: Timestamp,
     is_secure: bool,
-) -> Option<Account> {
-    let mut parts = cookie(headers, cookie_name(is_secure))?.splitn(3, '.');
-    let id: u64 = parts.next()?.parse().ok()?;
-    let end: i64 = parts.next()?.parse().ok()?;
-    let typed = parts.next()?;
-    if end <= now.seconds() {
+) -> Option<PendingSignIn> {
+    let accounts = engine.accounts();
+    let digest = api_key_digest(cookie(headers, cookie_name(is_secure))?);
+    let pending = accounts.pending_sign_in(&digest)?;
+    if pending.is_expired(now) {
         return None;
     }
-    let account = engine.accounts().get(AccountId(id))?;
-    let is_right = is_equal(&proof(&account, end), typed) && account.disabled_at.is_none();
-    is_right.then_some(account)
+    let account = accounts.get(pending.account)?;
+    let second = accounts.second_step(account.id)?;
+    account.disabled_at.is_none().then_some(PendingSignIn {
+        digest,
+        account,
+        second,
+    })
 }

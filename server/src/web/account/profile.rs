@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::header::SET_COOKIE;
-use subcat_engine::{Account, ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
+use subcat_engine::{ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
 
+use super::owner_check::{is_password, refuse_code};
 use super::sign_in::{display_name, new_password};
 use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;
@@ -17,7 +18,6 @@ use crate::web::frame::hashing::Applicant;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::session;
-use crate::web::frame::throttle::AttemptSubject;
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -138,26 +138,6 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     }
 }
 
-/// True if this field holds the password of the account.
-pub(crate) async fn is_password(
-    request: &WebRequest,
-    account: &Account,
-    field: &str,
-) -> Result<bool, PageError> {
-    // A session left open must not allow guessing the password.
-    let subjects = [AttemptSubject::PasswordChange(account.id.0)];
-    request.site.throttle.take(&subjects, request.elapsed())?;
-    let hash = account.password_hash.clone();
-    let typed = request.form.raw(field);
-    let hashing = &request.site.hashing;
-    let verified = hashing.verify(Applicant::Known, typed, Some(hash)).await;
-    // What is right, or could not be tried, is not counted.
-    if !matches!(verified, Ok(false)) {
-        request.site.throttle.give_back(&subjects);
-    }
-    Ok(verified?)
-}
-
 /// Changes the address, by which the account signs in from then on.
 async fn change_address(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
@@ -187,6 +167,8 @@ struct DeletePage {
     email: String,
     /// API keys that are active.
     keys_count: usize,
+    /// True if a code is asked for, too.
+    has_second_step: bool,
 }
 
 /// `GET /profile/delete`: says what goes with the account, and asks for the password.
@@ -197,12 +179,8 @@ pub(crate) fn show_delete(request: &WebRequest) -> PageResult {
 fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
     let account = &request.viewer()?.account;
     let (status, fault) = FormFault::of(rejection, "", request.lang);
-    let keys = request
-        .site
-        .service
-        .engine
-        .accounts()
-        .api_keys_of(account.id);
+    let accounts = request.site.service.engine.accounts();
+    let keys = accounts.api_keys_of(account.id);
     let is_active = |key: &&ApiKey| {
         key.state(request.effective_now) == ApiKeyState::Active && !is_feed_key(key)
     };
@@ -211,15 +189,20 @@ fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageRe
         fault,
         email: account.email.as_str().to_owned(),
         keys_count: keys.iter().filter(is_active).count(),
+        has_second_step: accounts.second_step(account.id).is_some(),
     };
     answer::page(status, &template)
 }
 
-/// `POST /profile/delete`: deletes the account of whoever knows its password.
+/// `POST /profile/delete`: deletes the account of whoever knows its password, and has its second
+/// step.
 pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
     if !is_password(request, &account, "old").await? {
         return delete_page(request, Some(FormRejection::WrongCurrentPassword));
+    }
+    if let Some(rejection) = refuse_code(request, &account).await? {
+        return delete_page(request, Some(rejection));
     }
     request
         .blocking(move |request| {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
-use subcat_engine::{Account, Change, Outcome, SecondStep, StateEvent};
+use subcat_engine::{Account, Change, SecondStep, StepSecret};
 
-use super::pending_sign_in;
-use super::profile::is_password;
+use super::owner_check::{code_subject, is_password, refuse_code, use_code};
+use super::pending_sign_in::{self, PendingSignIn};
 use super::sign_in::{enter, landing, next_of};
 use super::totp::{self, QrDrawing};
 use crate::service::Actor;
@@ -18,7 +18,6 @@ use crate::web::frame::form_rejection::{FormFault, FormRejection};
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::Params;
-use crate::web::frame::throttle::AttemptSubject;
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -40,9 +39,9 @@ impl CodePage {
     }
 }
 
-/// The account whose password was right a moment ago.
-fn pending(request: &WebRequest) -> Option<Account> {
-    pending_sign_in::account(
+/// The sign-in whose password was right a moment ago.
+fn pending(request: &WebRequest) -> Option<PendingSignIn> {
+    pending_sign_in::find(
         &request.site.service.engine,
         &request.headers,
         request.effective_now,
@@ -66,11 +65,12 @@ pub(crate) fn show_code(request: &WebRequest) -> PageResult {
 /// `POST /signin/code`: opens the session if the code is right and was not used.
 pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
     let next = next_of(request.form.get("next"));
-    // Too late, or the password was changed meanwhile.
-    let Some(account) = pending(request) else {
+    // Too late, or the password was changed or the second step turned off meanwhile.
+    let Some(pending) = pending(request) else {
         return Ok(request.see_other_with("/signin", Notice::CodeTooLate));
     };
-    let subjects = [AttemptSubject::SignInCode(account.id.0)];
+    let account = pending.account;
+    let subjects = [code_subject(request, &account)];
     if let Err(rejection) = request.site.throttle.take(&subjects, request.elapsed()) {
         let fault = FormRejection::TooManyAttempts.fault("", request.lang);
         let page = CodePage::new(request, next, fault);
@@ -79,25 +79,10 @@ pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
         response.headers_mut().insert(RETRY_AFTER, seconds);
         return Ok(response);
     }
-    let id = account.id;
-    let is_right = request.blocking(move |request| {
-        let engine = &request.site.service.engine;
-        let Some(second) = engine.accounts().second_step(id) else {
-            // It was turned off meanwhile: the password is enough.
-            return Ok(true);
-        };
-        let used = totp::check(&second, request.form.get("code"), request.now);
-        match used {
-            Some(used) => {
-                let outcomes = engine.apply(vec![StateEvent::UseCode(id, used)])?;
-                Ok(outcomes == [Outcome::Done])
-            }
-            None => Ok(false),
-        }
-    });
-    if !is_right.await? {
-        tracing::warn!(account = id.0, address = %request.peer, "a second step failed");
-        let fault = FormRejection::WrongCode.fault("", request.lang);
+    let closed = Some(pending.digest);
+    if let Some(rejection) = use_code(request, &account, pending.second, closed).await? {
+        tracing::warn!(account = account.id.0, address = %request.peer, "a second step failed");
+        let fault = rejection.fault("", request.lang);
         let page = CodePage::new(request, next, fault);
         return answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
@@ -115,6 +100,8 @@ struct StepPage {
     fault: FormFault,
     /// Recovery codes that are left; `None` while the second step is off.
     codes_left: Option<usize>,
+    /// True if another key has sealed the secret: the app's codes are of no use any more.
+    is_closed: bool,
     is_required: bool,
     email: String,
     /// New secret, as it is typed into an app; empty while the second step is on.
@@ -145,12 +132,13 @@ fn step_page(
 ) -> PageResult {
     let account = &request.viewer()?.account;
     let (status, fault) = FormFault::of(rejection, "", request.lang);
-    let second = request
-        .site
-        .service
-        .engine
-        .accounts()
-        .second_step(account.id);
+    let service = &request.site.service;
+    let second = service.engine.accounts().second_step(account.id);
+    let is_opened = |second: &SecondStep| {
+        let key = service.sealing_key();
+        key.is_some_and(|key| key.open(account.id, &second.secret).is_some())
+    };
+    let is_closed = second.as_ref().is_some_and(|second| !is_opened(second));
     let codes_left = second.map(|second| second.recovery_digests.len());
     let url = match codes_left {
         Some(_) => String::new(),
@@ -160,12 +148,8 @@ fn step_page(
         page: request.frame("/profile"),
         fault,
         codes_left,
-        is_required: request
-            .site
-            .service
-            .config()
-            .accounts
-            .is_admin_totp_required,
+        is_closed,
+        is_required: service.config().accounts.is_admin_totp_required,
         email: account.email.as_str().to_owned(),
         secret: totp::secret_text(&secret),
         drawing: QrDrawing::of(&url).filter(|_| !url.is_empty()),
@@ -174,7 +158,7 @@ fn step_page(
     answer::page(status, &template)
 }
 
-/// `POST /profile/second-step`: `action` is `on` or `off`; both need the password.
+/// `POST /profile/second-step`: `action` is `on` or `off`; both need the password and a code.
 pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
     let secret = totp::parse_secret(request.form.get("secret"));
@@ -182,15 +166,16 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     if !is_password(request, &account, "old").await? {
         return step_page(request, secret, Some(FormRejection::WrongCurrentPassword));
     }
-    let is_on = request.form.get("action") == "on";
+    if request.form.get("action") == "on" {
+        let turned_on = request.blocking(move |request| turn_on(request, &account, secret));
+        return turned_on.await;
+    }
+    // Whoever has a session and the password has not shown the second factor.
+    if let Some(rejection) = refuse_code(request, &account).await? {
+        return step_page(request, secret, Some(rejection));
+    }
     request
-        .blocking(move |request| {
-            if is_on {
-                turn_on(request, &account, secret)
-            } else {
-                turn_off(request, &account)
-            }
-        })
+        .blocking(move |request| turn_off(request, &account))
         .await
 }
 
@@ -199,14 +184,20 @@ fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageRes
     if engine.accounts().second_step(account.id).is_some() {
         return Ok(answer::see_other("/profile/second-step"));
     }
-    let (unused, _) = totp::enrol(secret, 0);
+    let Some(key) = request.site.service.sealing_key() else {
+        return step_page(request, secret, Some(FormRejection::NoSealingKey));
+    };
     // Whoever turns it on has an app that makes its codes, and a clock that agrees.
     let code = request.form.get("code");
-    let used = totp::step_of(&unused, code, request.now);
-    let Some(step) = used else {
+    let Some(last_step) = totp::step_of(&secret, code, request.now) else {
         return step_page(request, secret, Some(FormRejection::WrongCode));
     };
-    let (second, codes) = totp::enrol(secret, step);
+    let (recovery_digests, codes) = totp::new_recovery_codes();
+    let second = SecondStep {
+        secret: StepSecret::Sealed(key.seal(account.id, &secret)),
+        last_step,
+        recovery_digests,
+    };
     set(request, account, Some(second))?;
     let mut page = request.frame("/profile");
     // Switching the language would load the page again, without the codes.

@@ -250,16 +250,22 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
 
 /// Goes on after the right password: to the second step of the account, if it has one.
 pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) -> PageResult {
-    let accounts = request.site.service.engine.accounts();
-    if accounts.second_step(account.id).is_none() {
+    let service = &request.site.service;
+    if service.engine.accounts().second_step(account.id).is_none() {
         return enter(request, account, &landing(next)).await;
     }
+    let (opened, cookie) = pending_sign_in::open(account, request.effective_now, request.is_secure);
+    let pending = SignIn {
+        account: account.id,
+        opened,
+        replaced: None,
+    };
+    store(request, pending).await?;
     let location = match next {
         "" => "/signin/code".to_owned(),
         next => format!("/signin/code?next={}", params::encode(next)),
     };
     let mut response = answer::see_other(&location);
-    let cookie = pending_sign_in::remember(account, request.effective_now, request.is_secure);
     response.headers_mut().append(SET_COOKIE, cookie);
     Ok(response)
 }
@@ -303,8 +309,7 @@ fn sign_in_subjects(
 ) -> Vec<AttemptSubject> {
     let counted = match account {
         Some(account) => {
-            let (now, is_secure) = (request.effective_now, request.is_secure);
-            if let Some(proof) = device::known(&request.headers, account, now, is_secure) {
+            if let Some(proof) = known_device(request, account) {
                 return vec![AttemptSubject::SignInDevice(proof)];
             }
             let mut hasher = DefaultHasher::new();
@@ -336,20 +341,34 @@ pub(crate) async fn enter(request: &WebRequest, account: &Account, location: &st
         opened,
         replaced: request.viewer.as_ref().map(|viewer| viewer.session_digest),
     };
-    let sign_ins = &request.site.sign_ins;
-    match sign_ins.submit(&service.control, sign_in).await {
-        Some(Ok(true)) => {}
-        // The password was changed, or the account disabled, while the password was verified.
-        Some(Ok(false)) => return Err(PageError::NotSignedIn),
-        Some(Err(error)) => return Err(error.into()),
-        None => return Err(PageError::SignInLost),
-    }
+    store(request, sign_in).await?;
     tracing::info!(account = account.id.0, address = %request.peer, "signed in");
     let mut response = answer::see_other(location);
     response.headers_mut().append(SET_COOKIE, cookie);
-    let known = device::remember(account, request.effective_now, request.is_secure);
-    response.headers_mut().append(SET_COOKIE, known);
+    if let Some(key) = service.sealing_key() {
+        let known = device::remember(key, account, now, is_secure);
+        response.headers_mut().append(SET_COOKIE, known);
+    }
     Ok(response)
+}
+
+/// Stores a sign-in, together with others.
+async fn store(request: &WebRequest, sign_in: SignIn) -> Result<(), PageError> {
+    let (site, control) = (&request.site, &request.site.service.control);
+    match site.sign_ins.submit(control, sign_in).await {
+        Some(Ok(true)) => Ok(()),
+        // The password was changed, or the account disabled, while the password was verified.
+        Some(Ok(false)) => Err(PageError::NotSignedIn),
+        Some(Err(error)) => Err(error.into()),
+        None => Err(PageError::SignInLost),
+    }
+}
+
+/// The proof that the browser has signed in to `account` before, if it has one.
+pub(super) fn known_device(request: &WebRequest, account: &Account) -> Option<[u8; 32]> {
+    let (now, is_secure) = (request.effective_now, request.is_secure);
+    let key = request.site.service.sealing_key()?;
+    device::known(key, &request.headers, account, now, is_secure)
 }
 
 /// `GET /signup`: 404 if registration is closed.

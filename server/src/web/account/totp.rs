@@ -50,8 +50,14 @@ pub(crate) fn otpauth_url(secret: &[u8; 20], account: &str) -> String {
     url.unwrap_or_default()
 }
 
-/// A code that is right and was not used, if `typed` is one.
-pub(crate) fn check(second: &SecondStep, typed: &str, now: Timestamp) -> Option<UsedCode> {
+/// A code that is right and was not used, if `typed` is one. Without the secret, which another key
+/// has sealed, only recovery codes are right.
+pub(crate) fn check(
+    second: &SecondStep,
+    secret: Option<&[u8; 20]>,
+    typed: &str,
+    now: Timestamp,
+) -> Option<UsedCode> {
     let plain: String = typed
         .chars()
         .filter(|c| !c.is_whitespace() && *c != '-')
@@ -63,34 +69,27 @@ pub(crate) fn check(second: &SecondStep, typed: &str, now: Timestamp) -> Option<
         let is_known = second.recovery_digests.contains(&digest);
         return is_known.then_some(UsedCode::Recovery(digest));
     }
-    let seconds = u64::try_from(now.seconds()).ok()?;
-    let step = totp(&second.secret, ISSUER)?.check(&plain, seconds)?;
+    let step = step_of(secret?, &plain, now)?;
     (second.last_step < step).then_some(UsedCode::Step(step))
 }
 
-/// The 30 seconds of a code of an app, if `typed` is one.
-pub(crate) fn step_of(second: &SecondStep, typed: &str, now: Timestamp) -> Option<u64> {
-    match check(second, typed, now) {
-        Some(UsedCode::Step(step)) => Some(step),
-        _ => None,
-    }
+/// The 30 seconds of a code of an app with this secret, if `typed` is one.
+pub(crate) fn step_of(secret: &[u8; 20], typed: &str, now: Timestamp) -> Option<u64> {
+    let plain: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
+    let seconds = u64::try_from(now.seconds()).ok()?;
+    totp(secret, ISSUER)?.check(&plain, seconds)
 }
 
-/// A new second step whose first code was the one of `last_step`, and its recovery codes, which
-/// are shown once.
-pub(crate) fn enrol(secret: [u8; 20], last_step: u64) -> (SecondStep, Vec<String>) {
+/// New recovery codes: their digests, and the codes, which are shown once.
+pub(crate) fn new_recovery_codes() -> (Vec<[u8; 32]>, Vec<String>) {
     let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| recovery_code()).collect();
-    let second = SecondStep {
-        secret,
-        last_step,
-        recovery_digests: codes.iter().map(|code| api_key_digest(code)).collect(),
-    };
+    let digests = codes.iter().map(|code| api_key_digest(code)).collect();
     let shown = codes.iter().map(|code| {
         let (first, rest) = code.split_at(RECOVERY_CHARS / 3);
         let (second, third) = rest.split_at(RECOVERY_CHARS / 3);
         format!("{first}-{second}-{third}")
     });
-    (second, shown.collect())
+    (digests, shown.collect())
 }
 
 fn recovery_code() -> String {
@@ -128,6 +127,8 @@ impl QrDrawing {
 
 #[cfg(test)]
 mod tests {
+    use subcat_engine::{SEALED_SECRET_BYTES, StepSecret};
+
     use super::*;
 
     fn at(seconds: i64) -> Timestamp {
@@ -137,12 +138,13 @@ mod tests {
     /// RFC 6238, appendix B: the secret and the codes of SHA-1, of which apps show six digits.
     #[test]
     fn codes_are_those_of_the_rfc() {
+        let secret = b"12345678901234567890";
         let second = SecondStep {
-            secret: *b"12345678901234567890",
+            secret: StepSecret::Sealed([0; SEALED_SECRET_BYTES]),
             last_step: 0,
             recovery_digests: Vec::new(),
         };
-        let used = |code: &str, seconds| check(&second, code, at(seconds));
+        let used = |code: &str, seconds| check(&second, Some(secret), code, at(seconds));
         assert_eq!(used("287082", 59), Some(UsedCode::Step(1)));
         assert_eq!(
             used("081804", 1_111_111_109),
@@ -166,23 +168,29 @@ mod tests {
             ..second
         };
         assert_eq!(
-            check(&late, "081804", at(1_111_111_109)),
+            check(&late, Some(secret), "081804", at(1_111_111_109)),
             None,
             "it was used"
         );
+        assert_eq!(check(&late, None, "081804", at(1_111_111_200)), None);
     }
 
     #[test]
     fn a_recovery_code_is_read_as_it_is_shown() {
-        let (second, codes) = enrol([3; 20], 5);
-        assert_eq!((second.last_step, codes.len()), (5, RECOVERY_CODES));
+        let (recovery_digests, codes) = new_recovery_codes();
+        assert_eq!(codes.len(), RECOVERY_CODES);
+        let second = SecondStep {
+            secret: StepSecret::Sealed([0; SEALED_SECRET_BYTES]),
+            last_step: 5,
+            recovery_digests,
+        };
         for code in &codes {
             for typed in [code.clone(), code.to_uppercase(), code.replace('-', " ")] {
-                let used = check(&second, &typed, at(0));
+                let used = check(&second, None, &typed, at(0));
                 assert!(matches!(used, Some(UsedCode::Recovery(_))), "{typed}");
             }
         }
-        assert_eq!(check(&second, "aaaa-aaaa-aaaa", at(0)), None);
+        assert_eq!(check(&second, None, "aaaa-aaaa-aaaa", at(0)), None);
     }
 
     #[test]

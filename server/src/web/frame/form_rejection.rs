@@ -18,6 +18,10 @@ pub(crate) enum FormRejection {
     WrongPasswordForAddress,
     /// The code of the second step is wrong, or was used.
     WrongCode,
+    /// The secret of the second step was sealed with a key that is not here.
+    SecretNotOpened,
+    /// There is no key to seal the secret of a second step with.
+    NoSealingKey,
     /// Nobody would be left to administer the service.
     LastAdministrator,
     InvalidEmail,
@@ -108,9 +112,10 @@ impl FormRejection {
             | Self::TooManyActiveKeys
             | Self::NotRolled
             | Self::LastAdministrator
+            | Self::NoSealingKey
             | Self::FormTooOld => "",
             Self::WrongPasswordForAddress => "address-password",
-            Self::WrongCode => "code",
+            Self::WrongCode | Self::SecretNotOpened => "code",
             Self::WrongCurrentPassword => "old",
             Self::InvalidEmail | Self::EmailTaken => "email",
             Self::InvalidDisplayName | Self::InvalidKeyName => "name",
@@ -186,6 +191,17 @@ impl FormRejection {
             Self::FormTooOld => lang.t(
                 "The server was restarted since this form was opened. Send it again.",
                 "El servidor se ha reiniciado desde que se abrió el formulario. Vuelve a enviarlo.",
+            ),
+            Self::SecretNotOpened => lang.t(
+                "Codes of your app cannot be checked here. Type one of your recovery codes, or ask \
+                 an administrator to turn the second step off.",
+                "Aquí no se pueden comprobar los códigos de tu aplicación. Escribe uno de tus \
+                 códigos de recuperación, o pide a un administrador que desactive el segundo paso.",
+            ),
+            Self::NoSealingKey => lang.t(
+                "This server has no key to seal the secret with: ask its operator.",
+                "Este servidor no tiene la clave para sellar el secreto: consulta a quien lo \
+                 administra.",
             ),
             _ => self.key_text(lang),
         }

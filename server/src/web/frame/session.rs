@@ -1,6 +1,5 @@
 //! Cookies: sessions, and the choices of language and colour scheme.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,6 @@ use subcat_engine::{
 use super::secret::Secret;
 use super::viewer::Viewer;
 use crate::auth;
-use crate::limits::SESSIONS_MAX;
 use crate::service::Service;
 
 /// Name of a sign-in in the audit log.
@@ -80,7 +78,7 @@ pub(crate) fn viewer(
     })
 }
 
-/// A sign-in with the right password, to be stored.
+/// A sign-in with the right password, open or waiting for its code, to be stored.
 pub(crate) struct SignIn {
     pub(crate) account: AccountId,
     /// Opens the session, unless the account was changed while the password was verified.
@@ -95,28 +93,16 @@ pub(crate) type SignInOutcome = Result<bool, Arc<subcat_engine::Error>>;
 
 /// Opens sessions in one durable transaction, and returns the outcome of each.
 ///
-/// The same transaction closes the sessions that they replace and the oldest ones above
-/// [`SESSIONS_MAX`] of each account.
+/// The same transaction closes the sessions that they replace.
 pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignInOutcome> {
-    let opened = sign_ins.iter().map(|sign_in| sign_in.opened.clone());
-    // A replaced session is closed in the same transaction, before the limit is applied, so that
-    // it does not push out another one.
-    let mut closed: BTreeSet<[u8; 32]> = sign_ins.iter().filter_map(|it| it.replaced).collect();
-    let mut counts: BTreeMap<AccountId, usize> = BTreeMap::new();
-    for sign_in in sign_ins {
-        *counts.entry(sign_in.account).or_default() += 1;
-    }
-    for (account, opened_count) in counts {
-        let mut kept = engine.accounts().sessions_of(account);
-        kept.retain(|session| !closed.contains(&session.digest));
-        // `sessions_of` is oldest first: close those that leave no place for the new ones.
-        let surplus = (kept.len() + opened_count).saturating_sub(SESSIONS_MAX);
-        closed.extend(kept.iter().take(surplus).map(|session| session.digest));
-    }
-    let closed = closed.into_iter().map(StateEvent::CloseSession);
-    match engine.apply(opened.chain(closed).collect()) {
+    // Closed first: a replaced session does not count against the bound.
+    let closed = sign_ins.iter().filter_map(|sign_in| sign_in.replaced);
+    let mut events: Vec<StateEvent> = closed.map(StateEvent::CloseSession).collect();
+    let closed_count = events.len();
+    events.extend(sign_ins.iter().map(|sign_in| sign_in.opened.clone()));
+    match engine.apply(events) {
         Ok(outcomes) => {
-            let own = outcomes.iter().take(sign_ins.len());
+            let own = outcomes.iter().skip(closed_count);
             let is_open: Vec<bool> = own.map(|outcome| *outcome == Outcome::Done).collect();
             let opened = sign_ins.iter().zip(&is_open);
             let opened = opened.filter(|(_, is_open)| **is_open);
@@ -137,6 +123,10 @@ fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>
         let StateEvent::OpenSession(session, _) = &sign_in.opened else {
             return None;
         };
+        // A sign-in is one only after the code.
+        if session.is_pending {
+            return None;
+        }
         let account = engine.accounts().get(sign_in.account)?;
         Some(StateEvent::Audit(AuditEntry {
             at: session.created_at,
@@ -173,6 +163,7 @@ pub(crate) fn open(
         created_at: now,
         expires_at: now.plus_seconds(SESSION_SECONDS),
         device,
+        is_pending: false,
     };
     let header = set_cookie(
         session_cookie_name(is_secure),

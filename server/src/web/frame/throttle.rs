@@ -39,6 +39,9 @@ pub(crate) enum AttemptSubject {
     PasswordChange(u64),
     /// Codes of the second step of an account.
     SignInCode(u64),
+    /// The same from a browser that has signed in to the account before: whoever knows the password
+    /// alone does not lock its owner out.
+    SignInCodeDevice([u8; 32]),
     /// Forms that an account submits.
     Form(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
@@ -48,7 +51,7 @@ pub(crate) enum AttemptSubject {
 }
 
 /// Kinds of subjects, each with a table.
-const TABLES_COUNT: usize = 12;
+const TABLES_COUNT: usize = 13;
 
 impl AttemptSubject {
     /// Number of attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
@@ -57,7 +60,8 @@ impl AttemptSubject {
             Self::SignInPair(..)
             | Self::SignInDevice(_)
             | Self::PasswordChange(_)
-            | Self::SignInCode(_) => (10, Duration::from_secs(600)),
+            | Self::SignInCode(_)
+            | Self::SignInCodeDevice(_) => (10, Duration::from_secs(600)),
             Self::SignInAccount(_) => (50, Duration::from_secs(600)),
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
             Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
@@ -80,6 +84,7 @@ impl AttemptSubject {
             Self::Catalog(_) => 9,
             Self::CatalogAddress(_) => 10,
             Self::SignInCode(_) => 11,
+            Self::SignInCodeDevice(_) => 12,
         }
     }
 }

@@ -1,0 +1,130 @@
+//! Application of the events about API keys.
+
+use std::ops::ControlFlow;
+
+use super::apply::{Effect, EventStep};
+use super::event::{KeyRoll, NewApiKey, Outcome};
+use super::tables::{
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, LAST_API_KEY, account_row, api_key_day_row,
+    api_key_row, day_of_row,
+};
+use crate::codec::{decode_api_key, encode_api_key};
+use crate::error::Result;
+use crate::model::{ApiKey, ApiKeyId, Day, Timestamp};
+use crate::store::{ScanOrder, Span};
+
+impl EventStep<'_, '_> {
+    pub(super) fn create_api_key(&mut self, new: &NewApiKey, at: Timestamp) -> Result<Outcome> {
+        if let Some(account) = new.account
+            && self.rows.get(ACCOUNTS, &account_row(account))?.is_none()
+        {
+            return Ok(Outcome::Unknown);
+        }
+        let api_key = ApiKey {
+            id: ApiKeyId(self.next_number(LAST_API_KEY)?),
+            account: new.account,
+            name: new.name.clone(),
+            digest: new.digest,
+            partial: new.partial.clone(),
+            scopes: new.scopes,
+            limit: new.limit,
+            created_at: at,
+            expires_at: new.expires_at,
+            revoked_at: None,
+        };
+        self.put_api_key(api_key)
+    }
+
+    fn put_api_key(&mut self, api_key: ApiKey) -> Result<Outcome> {
+        let row_key = api_key_row(api_key.id);
+        self.rows
+            .put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+        self.effects.push(Effect::ApiKey(api_key.clone()));
+        Ok(Outcome::ApiKey(api_key))
+    }
+
+    pub(super) fn change_api_key(
+        &mut self,
+        id: ApiKeyId,
+        change: impl FnOnce(&mut ApiKey),
+    ) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let api_key = decode_api_key(&stored)?;
+        let mut changed = api_key.clone();
+        change(&mut changed);
+        // Without an effect there is no audit entry: setting what is set already is not a change.
+        if changed == api_key {
+            return Ok(Outcome::ApiKey(api_key));
+        }
+        self.put_api_key(changed)
+    }
+
+    pub(super) fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut api_key = decode_api_key(&stored)?;
+        // The time of the first revocation stands, unless it is still to come.
+        if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
+            return Ok(Outcome::ApiKey(api_key));
+        }
+        api_key.revoked_at = Some(at);
+        // A clock that is set back later must not make it valid again.
+        self.see(at)?;
+        self.put_api_key(api_key)
+    }
+
+    pub(super) fn roll_api_key(&mut self, roll: &KeyRoll, at: Timestamp) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut old = decode_api_key(&stored)?;
+        if old.revoked_at.is_some() {
+            return Ok(Outcome::Stale);
+        }
+        let new = ApiKey {
+            id: ApiKeyId(self.next_number(LAST_API_KEY)?),
+            digest: roll.digest,
+            partial: roll.partial.clone(),
+            created_at: at,
+            ..old.clone()
+        };
+        self.move_usage(old.id, new.id)?;
+        old.revoked_at = Some(roll.old_ends_at);
+        self.see(at)?;
+        self.put_api_key(old)?;
+        self.put_api_key(new)
+    }
+
+    /// Gives the usage of one key to another, which has none yet.
+    fn move_usage(&mut self, from: ApiKeyId, to: ApiKeyId) -> Result<()> {
+        if let Some(totals) = self.rows.get(API_KEY_TOTALS, &api_key_row(from))? {
+            self.rows.put(API_KEY_TOTALS, &api_key_row(to), &totals)?;
+            self.rows.remove(API_KEY_TOTALS, &api_key_row(from))?;
+        }
+        let mut days = Vec::new();
+        let span = Span {
+            from: &api_key_day_row(from, Day(0)),
+            to: Some(&api_key_day_row(ApiKeyId(from.0 + 1), Day(0))),
+            order: ScanOrder::Ascending,
+        };
+        self.rows
+            .inspect(API_KEY_USAGE, span, &mut |row_key, value| {
+                // A damaged day stays behind.
+                if let Ok(value) = value {
+                    days.push((row_key.to_vec(), value.to_vec()));
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+        for (row_key, usage) in days {
+            if let Some(day) = day_of_row(&row_key) {
+                let moved = api_key_day_row(to, day);
+                self.rows.put(API_KEY_USAGE, &moved, &usage)?;
+                self.rows.remove(API_KEY_USAGE, &row_key)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Accounts, keys and sessions as they are kept in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashbrown::HashMap;
+
+use super::repair::DamagedRow;
+use crate::model::{Account, AccountId, ApiKey, ApiKeyId, Email, SecondStep, Session, Timestamp};
+use crate::store::Table;
+
+type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// Accounts, keys and sessions in memory, replaced row by row once a frame is durable.
+#[derive(Default)]
+pub(super) struct View {
+    /// Row keys of accounts and keys that could not be read, by table.
+    pub(super) unreadable: BTreeMap<&'static str, BTreeSet<Vec<u8>>>,
+    pub(super) accounts: BTreeMap<AccountId, Account>,
+    pub(super) emails: SeededMap<Email, AccountId>,
+    pub(super) api_keys: BTreeMap<ApiKeyId, ApiKey>,
+    /// Keys of each account.
+    pub(super) owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
+    pub(super) second_steps: BTreeMap<AccountId, SecondStep>,
+    /// True if anybody may create an account; `None` until an administrator decides.
+    pub(super) registration: Option<bool>,
+    pub(super) sessions: SeededMap<[u8; 32], Session>,
+    /// Sessions of each account, oldest first.
+    pub(super) owned_sessions: SeededMap<AccountId, BTreeSet<(Timestamp, [u8; 32])>>,
+}
+
+impl View {
+    pub(super) fn note_unreadable(&mut self, table: Table, damaged: Vec<DamagedRow>) {
+        let row_keys = damaged.into_iter().map(|row| row.row_key);
+        self.unreadable.insert(table.0, row_keys.collect());
+    }
+
+    pub(super) fn put_account(&mut self, account: Account) {
+        let (id, email) = (account.id, account.email.clone());
+        if let Some(before) = self.accounts.insert(id, account)
+            && before.email != email
+        {
+            self.emails.remove(&before.email);
+        }
+        self.emails.insert(email, id);
+    }
+
+    pub(super) fn remove_account(&mut self, id: AccountId) {
+        if let Some(account) = self.accounts.remove(&id) {
+            self.emails.remove(&account.email);
+        }
+        self.second_steps.remove(&id);
+    }
+
+    pub(super) fn set_second_step(&mut self, id: AccountId, second: Option<SecondStep>) {
+        match second {
+            Some(second) => drop(self.second_steps.insert(id, second)),
+            None => drop(self.second_steps.remove(&id)),
+        }
+    }
+
+    pub(super) fn put_api_key(&mut self, api_key: ApiKey) {
+        if let Some(account) = api_key.account {
+            self.owned_keys.insert((account, api_key.id));
+        }
+        self.api_keys.insert(api_key.id, api_key);
+    }
+
+    pub(super) fn put_session(&mut self, session: Session) {
+        let owned = self.owned_sessions.entry(session.account).or_default();
+        owned.insert((session.created_at, session.digest));
+        self.sessions.insert(session.digest, session);
+    }
+
+    pub(super) fn remove_session(&mut self, digest: &[u8; 32]) {
+        let Some(session) = self.sessions.remove(digest) else {
+            return;
+        };
+        if let Some(owned) = self.owned_sessions.get_mut(&session.account) {
+            owned.remove(&(session.created_at, session.digest));
+            if owned.is_empty() {
+                self.owned_sessions.remove(&session.account);
+            }
+        }
+    }
+}
