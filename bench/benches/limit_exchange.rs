@@ -64,6 +64,7 @@ fn api_key(number: u64, text: &str) -> ApiKey {
         created_at: Timestamp::parse("2026-01-01").expect("a date"),
         expires_at: None,
         revoked_at: None,
+        replaced_by: None,
     }
 }
 

@@ -164,8 +164,8 @@ pub use model::{
 
 /// Events: changes of accounts, keys, files and usage.
 pub use state::{
-    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
-    RememberedFile, StateEvent, TouchedCredentials, UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
+    NewApiKey, Outcome, RememberedFile, StateEvent, TouchedCredentials, UsageBatch, UsageDelta,
 };
 
 /// Usage and time.

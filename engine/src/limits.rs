@@ -214,6 +214,11 @@ pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 pub const SESSIONS_MAX: usize = 50;
 /// Sign-ins of one account that wait for their code, at most; the oldest end first.
 pub const PENDING_SIGN_INS_MAX: usize = 8;
+/// Entries of the audit log about sign-ins that are kept.
+pub const SIGN_IN_ENTRIES_MAX: u64 = 10_000;
+/// Entries of one kind about the sign-ins of one account that are kept: of the sign-ins that are
+/// repeated by a script the others' lines are not pushed out.
+pub const SIGN_IN_ENTRIES_OF_ACCOUNT_MAX: usize = 100;
 /// One-time links that are valid at the same time; beyond, the one that ends first goes.
 pub const ONE_TIME_LINKS_MAX: usize = 1_000;
 

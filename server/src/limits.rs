@@ -384,6 +384,12 @@ pub const PASSWORD_BYTES_MAX: usize = 256;
 /// Passwords that wait for a hashing thread, at most, those of known applicants and of others
 /// each: about a second of work for one thread.
 pub const PASSWORD_QUEUE_MAX: usize = 64;
+/// The same of administrators: a place of their own, which nobody else can fill.
+pub const ADMIN_PASSWORD_QUEUE_MAX: usize = 8;
+/// Passwords of one account, or from one network, that are in the queue or hashed at once.
+pub const PASSWORDS_IN_FLIGHT_MAX: usize = 2;
+/// Passwords of one account, or from one network, that wait for those before the queue.
+pub const PASSWORDS_WAITING_MAX: usize = 14;
 
 /// Subjects whose attempts are counted at once, at most.
 pub const THROTTLE_ENTRIES_MAX: usize = 65_536;

@@ -221,6 +221,7 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
     events.push(StateEvent::OpenSession(session, "hash".into()));
     events.push(StateEvent::IssueLink(OneTimeLink {
         digest: LINK,
+        issuer: None,
         purpose: LinkPurpose::NewPassword(AccountId(2)),
         expires_at: now().plus_seconds(86_400),
     }));

@@ -226,6 +226,36 @@ fn wrong_codes_of_others_do_not_lock_a_known_browser_out() {
 }
 
 #[test]
+fn recovery_codes_are_replaced_with_the_password_and_a_code() {
+    let (portal, _) = portal_at(Role::User, false);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let (_, codes) = turn_on(&portal, &mut ana);
+    let mut replace = |code: &str| {
+        let fields = [("action", "codes"), ("old", PASSWORD), ("code", code)];
+        ana.post(STEP, &fields)
+    };
+    assert_eq!(replace("").status, 422);
+    let shown = replace(&codes[0]);
+    assert_eq!(shown.status, 200);
+    assert!(
+        shown
+            .text()
+            .contains("download=\"subcat-recovery-codes.txt\"")
+    );
+    let (_, rest) = shown.text().split_once("<li><code>").expect("a code");
+    let new = rest.split('<').next().expect("it ends").to_owned();
+    let mut browser = password_step(&portal);
+    let enter =
+        |browser: &mut Visitor, code: &str| browser.post("/signin/code", &[("code", code)]).status;
+    assert_eq!(
+        enter(&mut browser, &codes[1]),
+        422,
+        "the old ones have ended"
+    );
+    assert_eq!(enter(&mut browser, &new), 303);
+}
+
+#[test]
 fn an_account_with_a_second_step_is_deleted_with_a_code() {
     let (portal, _) = portal_at(Role::User, false);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
@@ -313,18 +343,26 @@ fn an_address_is_changed_with_the_password() {
         ];
         ana.post("/profile", &fields)
     };
-    for (email, password) in [
-        ("eva@example.com", "wrong horse"),
-        ("no address", PASSWORD),
-        ("luis@example.com", PASSWORD),
-    ] {
+    for (email, password) in [("eva@example.com", "wrong horse"), ("no address", PASSWORD)] {
         let refused = change(email, password);
         assert_eq!(refused.status, 422);
         assert!(refused.text().contains("aria-invalid"), "{email}");
     }
-    assert_eq!(change("Eva@example.com", PASSWORD).status, 303);
+    // A taken address and a free one get the same answer: a sign-in that works or does not.
+    let taken = change("luis@example.com", PASSWORD);
+    assert_eq!((taken.status, location(&taken)), (303, "/signin"));
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let fields = [
+        ("action", "address"),
+        ("email", "Eva@example.com"),
+        ("address-password", PASSWORD),
+    ];
+    let changed = ana.post("/profile", &fields);
+    assert_eq!((changed.status, location(&changed)), (303, "/signin"));
+    assert_eq!(changed.text(), taken.text());
+    assert_eq!(ana.get("/profile").status, 303, "the session has ended");
+    let mut ana = portal.signed_in("eva@example.com", PASSWORD);
     assert!(ana.get("/profile").text().contains("eva@example.com"));
-    portal.signed_in("eva@example.com", PASSWORD);
     let old = portal
         .visitor()
         .post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);

@@ -573,8 +573,8 @@ fn an_invitation_makes_one_account_even_if_registration_is_closed() {
     assert_eq!(luis.get("/keys").status, 200);
     assert_eq!(luis.get("/admin").status, 403);
     let again = [("email", "eva@example.com"), ("password", PASSWORD)];
-    assert_eq!(portal.visitor().post(&link, &again).status, 404);
-    assert_eq!(portal.visitor().get(&link).status, 404);
+    assert_eq!(portal.visitor().post(&link, &again).status, 410);
+    assert_eq!(portal.visitor().get(&link).status, 410);
     assert_eq!(portal.service().engine.accounts().all().len(), 2);
     assert!(
         ana.get("/admin/audit")
@@ -615,7 +615,7 @@ fn a_link_for_a_new_password_ends_the_sessions_of_the_account() {
     let mut browser = portal.visitor();
     assert_eq!(
         browser.get(&first).status,
-        404,
+        410,
         "the newer link replaces it"
     );
     assert!(browser.get(&link).text().contains("luis@example.com"));
@@ -623,7 +623,7 @@ fn a_link_for_a_new_password_ends_the_sessions_of_the_account() {
     assert_eq!(browser.post(&link, &fields).status, 303);
     assert_eq!(browser.get("/keys").status, 200);
     assert_eq!(luis.get("/keys").status, 303, "older sessions have ended");
-    assert_eq!(browser.post(&link, &fields).status, 404);
+    assert_eq!(browser.post(&link, &fields).status, 410);
     portal.signed_in("luis@example.com", "another horse");
     portal.signed_in(EMAIL, PASSWORD);
 }

@@ -37,6 +37,57 @@ fn a_browser_that_has_signed_in_before_is_not_locked_out_by_others() {
     assert_eq!(ana.post("/signin", &right).status, 429);
 }
 
+/// API.md 12.5: an account with the right password does not keep others out of the sign-in.
+#[test]
+fn a_flood_of_right_passwords_keeps_nobody_out() {
+    const FLOOD: usize = 80;
+    let portal = portal();
+    portal.make_account("root@example.com", PASSWORD, Role::Admin);
+    let right = [("email", EMAIL), ("password", PASSWORD)];
+    let mut root = portal.signed_in("root@example.com", PASSWORD);
+    let known = portal.signed_in(EMAIL, PASSWORD).cookies;
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let refused = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..FLOOD {
+            scope.spawn(|| {
+                let mut visitor = portal.visitor();
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    visitor.cookies.clone_from(&known);
+                    let status = visitor.post("/signin", &right).status;
+                    assert!([303, 429, 503].contains(&status), "{status}");
+                    if status != 303 {
+                        refused.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        while refused.load(std::sync::atomic::Ordering::Relaxed) < FLOOD {
+            std::thread::yield_now();
+        }
+        for _ in 0..10 {
+            let fields = [("email", "root@example.com"), ("password", PASSWORD)];
+            let status = root.post("/signin", &fields).status;
+            assert_eq!(status, 303, "an administrator from a known browser");
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+/// API.md 12.5: right passwords are limited, too.
+#[test]
+fn an_account_signs_in_thirty_times_in_ten_minutes() {
+    let portal = portal();
+    let mut ana = portal.visitor();
+    let right = [("email", EMAIL), ("password", PASSWORD)];
+    for _ in 0..30 {
+        assert_eq!(ana.post("/signin", &right).status, 303);
+    }
+    let refused = ana.post("/signin", &right);
+    assert_eq!(refused.status, 429);
+    assert!(refused.field("retry-after").is_some());
+}
+
 /// API.md 12.2 and 12.9
 #[test]
 fn a_form_that_is_too_large_is_refused_as_pages_are() {

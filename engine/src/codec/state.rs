@@ -20,6 +20,12 @@ const BROUGHT_VERSION: u8 = 3;
 /// Version of a session whose device is known: its name follows the other fields.
 const DEVICE_VERSION: u8 = 2;
 
+/// Version of a key that was rolled: the number of the one in its place follows the other fields.
+const REPLACED_VERSION: u8 = 2;
+
+/// Version of a link whose maker is known: its number follows the other fields.
+const ISSUER_VERSION: u8 = 2;
+
 /// Version of a sign-in that waits for its code, in the form of a session with a device.
 const PENDING_VERSION: u8 = 3;
 
@@ -74,7 +80,10 @@ pub(crate) fn decode_account(bytes: &[u8]) -> Result<Account> {
 }
 
 pub(crate) fn encode_api_key(api_key: &ApiKey) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
+    let mut out = Encoder::new(match api_key.replaced_by {
+        Some(_) => REPLACED_VERSION,
+        None => VERSION,
+    });
     out.put_integer(api_key.id.0);
     out.put_option(api_key.account, |out, account| out.put_integer(account.0));
     out.put_text(&api_key.name);
@@ -85,12 +94,21 @@ pub(crate) fn encode_api_key(api_key: &ApiKey) -> Vec<u8> {
     put_time(&mut out, api_key.created_at);
     out.put_option(api_key.expires_at, put_time);
     out.put_option(api_key.revoked_at, put_time);
+    if let Some(id) = api_key.replaced_by {
+        out.put_integer(id.0);
+    }
     out.finish()
 }
 
 pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table api_keys")?;
-    let api_key = ApiKey {
+    let is_replaced = bytes.first() == Some(&REPLACED_VERSION);
+    let version = if is_replaced {
+        REPLACED_VERSION
+    } else {
+        VERSION
+    };
+    let mut from = Decoder::new(bytes, version, "state.redb, table api_keys")?;
+    let mut api_key = ApiKey {
         id: ApiKeyId(from.integer()?),
         account: from.option(|from| Ok(AccountId(from.integer()?)))?,
         name: from.text()?.to_owned(),
@@ -104,7 +122,11 @@ pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
         created_at: take_time(&mut from)?,
         expires_at: from.option(take_time)?,
         revoked_at: from.option(take_time)?,
+        replaced_by: None,
     };
+    if is_replaced {
+        api_key.replaced_by = Some(ApiKeyId(from.integer()?));
+    }
     from.finish()?;
     Ok(api_key)
 }
@@ -191,7 +213,10 @@ pub(crate) fn decode_second_step(bytes: &[u8]) -> Result<SecondStep> {
 }
 
 pub(crate) fn encode_link(link: &OneTimeLink) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
+    let mut out = Encoder::new(match link.issuer {
+        Some(_) => ISSUER_VERSION,
+        None => VERSION,
+    });
     out.put_raw(&link.digest);
     let (kind, account) = match link.purpose {
         LinkPurpose::Invitation(Role::User) => (0, 0),
@@ -201,15 +226,21 @@ pub(crate) fn encode_link(link: &OneTimeLink) -> Vec<u8> {
     out.put_u8(kind);
     out.put_integer(account);
     put_time(&mut out, link.expires_at);
+    if let Some(id) = link.issuer {
+        out.put_integer(id.0);
+    }
     out.finish()
 }
 
 pub(crate) fn decode_link(bytes: &[u8]) -> Result<OneTimeLink> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table links")?;
+    let has_issuer = bytes.first() == Some(&ISSUER_VERSION);
+    let version = if has_issuer { ISSUER_VERSION } else { VERSION };
+    let mut from = Decoder::new(bytes, version, "state.redb, table links")?;
     let digest = from.array()?;
     let (kind, account) = (from.u8()?, AccountId(from.integer()?));
-    let link = OneTimeLink {
+    let mut link = OneTimeLink {
         digest,
+        issuer: None,
         purpose: match kind {
             0 => LinkPurpose::Invitation(Role::User),
             1 => LinkPurpose::Invitation(Role::Admin),
@@ -218,6 +249,9 @@ pub(crate) fn decode_link(bytes: &[u8]) -> Result<OneTimeLink> {
         },
         expires_at: take_time(&mut from)?,
     };
+    if has_issuer {
+        link.issuer = Some(AccountId(from.integer()?));
+    }
     from.finish()?;
     Ok(link)
 }
@@ -450,11 +484,13 @@ mod tests {
             created_at: at(1),
             expires_at: Some(at(2)),
             revoked_at: None,
+            replaced_by: None,
         };
         assert_eq!(decode_api_key(&encode_api_key(&api_key)).unwrap(), api_key);
         api_key.limit = None;
         api_key.account = None;
         api_key.revoked_at = Some(at(3));
+        api_key.replaced_by = Some(ApiKeyId(300));
         assert_eq!(decode_api_key(&encode_api_key(&api_key)).unwrap(), api_key);
     }
 
@@ -506,6 +542,15 @@ mod tests {
                 ..session.clone()
             };
             assert_eq!(decode_session(&encode_session(&session)).unwrap(), session);
+        }
+        for issuer in [None, Some(AccountId(7))] {
+            let link = OneTimeLink {
+                digest: [4; 32],
+                purpose: LinkPurpose::NewPassword(AccountId(9)),
+                issuer,
+                expires_at: at(6),
+            };
+            assert_eq!(decode_link(&encode_link(&link)).unwrap(), link);
         }
         let sealed = StepSecret::Sealed([3; SEALED_SECRET_BYTES]);
         for secret in [StepSecret::Plain([2; 20]), sealed] {

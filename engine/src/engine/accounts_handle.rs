@@ -87,6 +87,11 @@ impl AccountsHandle<'_> {
         self.database.state.link(digest)
     }
 
+    /// All one-time links, expired or not, in no order. Cost: reads the file.
+    pub fn links(self) -> Result<Vec<OneTimeLink>> {
+        self.database.state.links()
+    }
+
     /// The open session whose cookie has this digest, expired or not.
     pub fn session(self, digest: &[u8; 32]) -> Option<Session> {
         let session = self.database.state.session(digest);

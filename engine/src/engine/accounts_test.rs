@@ -418,6 +418,7 @@ fn a_code_of_the_second_step_works_once() {
 fn link(number: u8, purpose: LinkPurpose) -> OneTimeLink {
     OneTimeLink {
         digest: [number; 32],
+        issuer: None,
         purpose,
         expires_at: now().plus_seconds(60),
     }
@@ -469,6 +470,7 @@ fn one_time_links_are_bounded() {
         digest[..4].copy_from_slice(&number.to_le_bytes());
         StateEvent::IssueLink(OneTimeLink {
             digest,
+            issuer: None,
             purpose: LinkPurpose::Invitation(Role::User),
             expires_at: now().plus_seconds(i64::from(number)),
         })

@@ -84,6 +84,7 @@ fn prepare(data: &Path) {
         StateEvent::OpenSession(session, "x".into()),
         StateEvent::IssueLink(OneTimeLink {
             digest: LINK,
+            issuer: None,
             purpose: LinkPurpose::Invitation(Role::User),
             expires_at: after(86_400),
         }),

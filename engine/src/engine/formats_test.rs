@@ -47,6 +47,7 @@ fn prepare(data: &Path) {
         StateEvent::OpenSession(session, "x".into()),
         StateEvent::IssueLink(OneTimeLink {
             digest: [8; 32],
+            issuer: None,
             purpose: LinkPurpose::Invitation(Role::User),
             expires_at: now().plus_seconds(60),
         }),

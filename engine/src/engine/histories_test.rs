@@ -128,6 +128,7 @@ fn event(random: &mut Random, number: u64) -> StateEvent {
         16 => StateEvent::DropExpiredSessions(at),
         17 => StateEvent::IssueLink(OneTimeLink {
             digest,
+            issuer: None,
             purpose: LinkPurpose::NewPassword(account),
             expires_at: after(number as i64 + 40),
         }),

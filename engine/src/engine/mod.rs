@@ -12,6 +12,8 @@ mod audit_test;
 #[cfg(test)]
 mod backup_test;
 #[cfg(test)]
+mod bounds_test;
+#[cfg(test)]
 mod accounts_test;
 #[cfg(test)]
 mod cluster_faults_test;

@@ -141,6 +141,8 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     /// First second at which it is revoked: in the future for a key that was rolled.
     pub revoked_at: Option<Timestamp>,
+    /// The key that took its place when it was rolled.
+    pub replaced_by: Option<ApiKeyId>,
 }
 
 /// State of an API key at some moment.
@@ -166,6 +168,15 @@ impl ApiKeyState {
 }
 
 impl ApiKey {
+    /// First second at which it is no longer valid: its expiry, or its end if that is earlier, as
+    /// of a key that was rolled.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        match (self.expires_at, self.revoked_at) {
+            (Some(expiry), Some(end)) => Some(expiry.min(end)),
+            (expiry, end) => expiry.or(end),
+        }
+    }
+
     /// State of the key at `now`. It is expired from the second of its `expires_at` on; a revoked
     /// key stays revoked after that.
     pub fn state(&self, now: Timestamp) -> ApiKeyState {
@@ -235,6 +246,7 @@ mod tests {
             created_at: end.plus_seconds(-60),
             expires_at: Some(end),
             revoked_at: None,
+            replaced_by: None,
         };
         assert_eq!(api_key.state(end.plus_seconds(-1)), ApiKeyState::Active);
         assert_eq!(api_key.state(end), ApiKeyState::Expired);

@@ -78,11 +78,22 @@ pub struct OneTimeLink {
     pub digest: [u8; 32],
     /// Its purpose.
     pub purpose: LinkPurpose,
+    /// Administrator who made it: it is valid while that account is one, and enabled. None for a
+    /// link of an older program, which opens nothing any more.
+    pub issuer: Option<AccountId>,
     /// First second at which it is not valid any more.
     pub expires_at: Timestamp,
 }
 
 impl OneTimeLink {
+    /// The account whose password it sets, if it sets one.
+    pub const fn account(&self) -> Option<AccountId> {
+        match self.purpose {
+            LinkPurpose::Invitation(_) => None,
+            LinkPurpose::NewPassword(id) => Some(id),
+        }
+    }
+
     /// Returns true from the second of its expiry on, as with keys (API.md 9.2).
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now

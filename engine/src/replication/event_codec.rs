@@ -12,8 +12,8 @@ use crate::model::{
     AccountId, ApiKeyId, ContentHash, Day, Email, RecordId, ReleaseId, Role, Scopes, UsedCode,
 };
 use crate::state::{
-    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, RememberedFile,
-    StateEvent, UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
+    NewApiKey, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
 
 pub(super) fn put_catalog_event(out: &mut Encoder, event: &CatalogEvent) {
@@ -111,6 +111,10 @@ pub(super) fn put_state_event(out: &mut Encoder, event: &StateEvent) {
             out.put_u8(13);
             put_aggregate(out, aggregate);
         }
+        StateEvent::AuditSignIn(entry) => {
+            out.put_u8(15);
+            put_bytes(out, &encode_audit_entry(entry));
+        }
         StateEvent::SealSecret(id, sealed) => {
             put_numbered(out, 14, id.0);
             out.put_raw(sealed);
@@ -150,7 +154,8 @@ pub(super) fn state_event(from: &mut Decoder<'_>) -> Result<StateEvent> {
         12 => StateEvent::ForgetContent(ContentHash(from.array()?)),
         13 => StateEvent::AggregateDownloads(aggregate(from)?),
         14 => StateEvent::SealSecret(account(from)?, from.array()?),
-        _ => return Err(from.error("a change of the state, 0 to 14")),
+        15 => StateEvent::AuditSignIn(decode_audit_entry(bytes(from)?)?),
+        _ => return Err(from.error("a change of the state, 0 to 15")),
     })
 }
 
@@ -158,10 +163,7 @@ fn put_change(out: &mut Encoder, change: &Change) {
     match change {
         Change::CreateAccount(new) => {
             out.put_u8(0);
-            out.put_text(new.email.as_str());
-            out.put_text(&new.display_name);
-            put_role(out, new.role);
-            out.put_text(&new.password_hash);
+            put_new_account(out, new);
         }
         Change::SetPassword(id, hash) => put_account_text(out, 1, *id, hash),
         Change::ReplacePassword { account, old, new } => {
@@ -200,27 +202,71 @@ fn put_change(out: &mut Encoder, change: &Change) {
         }
         Change::RevokeApiKey(id) => put_numbered(out, 13, id.0),
         Change::RollApiKey(roll) => {
-            put_numbered(out, 14, roll.old.0);
-            out.put_raw(&roll.digest);
-            out.put_text(&roll.partial);
-            put_time(out, roll.old_ends_at);
+            out.put_u8(14);
+            put_roll(out, roll);
         }
         Change::SetRegistration(is_open) => {
             out.put_u8(15);
             out.put_u8(u8::from(*is_open));
         }
+        Change::IssueLink(_)
+        | Change::WithdrawLink(_)
+        | Change::AcceptInvitation(..)
+        | Change::SetPasswordByLink { .. } => put_link_change(out, change),
+        Change::CreateApiKeyWithin(new, bound) => {
+            out.put_u8(20);
+            put_new_api_key(out, new);
+            put_bound(out, *bound);
+        }
+        Change::RenewApiKey(renewal) => {
+            out.put_u8(21);
+            put_roll(out, &renewal.roll);
+            out.put_option(renewal.expires_at, put_time);
+            out.put_option(renewal.bound, put_bound);
+        }
+        Change::ReplaceFeedKey(new) => {
+            out.put_u8(22);
+            put_new_api_key(out, new);
+        }
+        Change::ReplaceRecoveryCodes(id, digests) => {
+            put_numbered(out, 23, id.0);
+            put_all(out, digests, |out, digest| out.put_raw(digest));
+        }
+    }
+}
+
+/// Changes by one-time links, numbers 16 to 19.
+fn put_link_change(out: &mut Encoder, change: &Change) {
+    match change {
+        Change::IssueLink(link) => {
+            out.put_u8(16);
+            put_bytes(out, &encode_link(link));
+        }
+        Change::WithdrawLink(digest) => {
+            out.put_u8(17);
+            out.put_raw(digest);
+        }
+        Change::AcceptInvitation(link, new) => {
+            out.put_u8(18);
+            out.put_raw(link);
+            put_new_account(out, new);
+        }
+        Change::SetPasswordByLink {
+            link,
+            account,
+            hash,
+        } => {
+            put_account_text(out, 19, *account, hash);
+            out.put_raw(link);
+        }
+        _ => {}
     }
 }
 
 fn change(from: &mut Decoder<'_>) -> Result<Change> {
     let number = from.u8()?;
     Ok(match number {
-        0 => Change::CreateAccount(NewAccount {
-            email: email(from)?,
-            display_name: from.text()?.to_owned(),
-            role: role(from)?,
-            password_hash: from.text()?.to_owned(),
-        }),
+        0 => Change::CreateAccount(new_account(from)?),
         1 => Change::SetPassword(account(from)?, from.text()?.to_owned()),
         2 => Change::ReplacePassword {
             account: account(from)?,
@@ -242,14 +288,79 @@ fn change(from: &mut Decoder<'_>) -> Result<Change> {
         11 => Change::RenameApiKey(api_key(from)?, from.text()?.to_owned()),
         12 => Change::SetApiKeyLimit(api_key(from)?, from.option(take_limit)?),
         13 => Change::RevokeApiKey(api_key(from)?),
-        14 => Change::RollApiKey(KeyRoll {
-            old: api_key(from)?,
-            digest: from.array()?,
-            partial: from.text()?.to_owned(),
-            old_ends_at: take_time(from)?,
-        }),
+        14 => Change::RollApiKey(roll(from)?),
         15 => Change::SetRegistration(flag(from)?),
-        _ => return Err(from.error("a change of accounts or keys, 0 to 15")),
+        16..=19 => link_change(from, number)?,
+        20 => Change::CreateApiKeyWithin(new_api_key(from)?, bound(from)?),
+        21 => Change::RenewApiKey(KeyRenewal {
+            roll: roll(from)?,
+            expires_at: from.option(take_time)?,
+            bound: from.option(bound)?,
+        }),
+        22 => Change::ReplaceFeedKey(new_api_key(from)?),
+        23 => Change::ReplaceRecoveryCodes(account(from)?, all(from, Decoder::array)?),
+        _ => return Err(from.error("a change of accounts or keys, 0 to 23")),
+    })
+}
+
+fn link_change(from: &mut Decoder<'_>, number: u8) -> Result<Change> {
+    Ok(match number {
+        16 => Change::IssueLink(decode_link(bytes(from)?)?),
+        17 => Change::WithdrawLink(from.array()?),
+        18 => Change::AcceptInvitation(from.array()?, new_account(from)?),
+        19 => {
+            let (account, hash) = (account(from)?, from.text()?.to_owned());
+            Change::SetPasswordByLink {
+                account,
+                hash,
+                link: from.array()?,
+            }
+        }
+        _ => return Err(from.error("a change by a link, 16 to 19")),
+    })
+}
+
+fn put_new_account(out: &mut Encoder, new: &NewAccount) {
+    out.put_text(new.email.as_str());
+    out.put_text(&new.display_name);
+    put_role(out, new.role);
+    out.put_text(&new.password_hash);
+}
+
+fn new_account(from: &mut Decoder<'_>) -> Result<NewAccount> {
+    Ok(NewAccount {
+        email: email(from)?,
+        display_name: from.text()?.to_owned(),
+        role: role(from)?,
+        password_hash: from.text()?.to_owned(),
+    })
+}
+
+fn put_roll(out: &mut Encoder, roll: &KeyRoll) {
+    out.put_integer(roll.old.0);
+    out.put_raw(&roll.digest);
+    out.put_text(&roll.partial);
+    put_time(out, roll.old_ends_at);
+}
+
+fn roll(from: &mut Decoder<'_>) -> Result<KeyRoll> {
+    Ok(KeyRoll {
+        old: api_key(from)?,
+        digest: from.array()?,
+        partial: from.text()?.to_owned(),
+        old_ends_at: take_time(from)?,
+    })
+}
+
+fn put_bound(out: &mut Encoder, bound: KeyBound) {
+    out.put_integer(bound.keys_max);
+    out.put_integer(bound.active_max);
+}
+
+fn bound(from: &mut Decoder<'_>) -> Result<KeyBound> {
+    Ok(KeyBound {
+        keys_max: from.integer()?,
+        active_max: from.integer()?,
     })
 }
 

@@ -12,8 +12,8 @@ use crate::model::{
     SecondStep, Session, StepSecret, Timestamp, Usage, UsedCode,
 };
 use crate::state::{
-    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, RememberedFile,
-    StateEvent, UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
+    NewApiKey, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
 
 fn at(seconds: i64) -> Timestamp {
@@ -105,6 +105,7 @@ fn state_events() -> Vec<StateEvent> {
         StateEvent::UseCode(AccountId(1), UsedCode::Recovery([8; 32])),
         StateEvent::IssueLink(OneTimeLink {
             digest: [9; 32],
+            issuer: None,
             purpose: LinkPurpose::NewPassword(AccountId(1)),
             expires_at: at(4),
         }),
@@ -171,10 +172,70 @@ fn file_events() -> [StateEvent; 4] {
 
 /// Events that were added after the bytes below were written down.
 fn added_events() -> Vec<StateEvent> {
-    vec![StateEvent::SealSecret(
+    let email = Email::parse("eva@example.org").unwrap();
+    let new_account = NewAccount {
+        email: email.clone(),
+        display_name: String::new(),
+        role: Role::User,
+        password_hash: "$argon2id$".into(),
+    };
+    let new_key = NewApiKey {
+        account: Some(AccountId(1)),
+        name: "feed".into(),
+        digest: [1; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        scopes: Scopes::NONE,
+        limit: None,
+        expires_at: None,
+    };
+    let bound = KeyBound {
+        keys_max: 5_000,
+        active_max: 25,
+    };
+    let roll = KeyRoll {
+        old: ApiKeyId(1),
+        digest: [2; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        old_ends_at: at(6),
+    };
+    let link = OneTimeLink {
+        digest: [9; 32],
+        issuer: Some(AccountId(1)),
+        purpose: LinkPurpose::Invitation(Role::Admin),
+        expires_at: at(4),
+    };
+    let changes = [
+        Change::IssueLink(link),
+        Change::WithdrawLink([9; 32]),
+        Change::AcceptInvitation([9; 32], new_account),
+        Change::SetPasswordByLink {
+            link: [9; 32],
+            account: AccountId(1),
+            hash: "new".into(),
+        },
+        Change::CreateApiKeyWithin(new_key.clone(), bound),
+        Change::RenewApiKey(KeyRenewal {
+            roll,
+            expires_at: Some(at(7)),
+            bound: Some(bound),
+        }),
+        Change::ReplaceFeedKey(new_key),
+        Change::ReplaceRecoveryCodes(AccountId(1), vec![[5; 32], [6; 32]]),
+    ];
+    let mut events = Vec::from(changes.map(|change| change.into_event("ana", at(0))));
+    events.push(StateEvent::SealSecret(
         AccountId(1),
         [3; SEALED_SECRET_BYTES],
-    )]
+    ));
+    events.push(StateEvent::AuditSignIn(AuditEntry {
+        at: at(0),
+        actor: "ana".into(),
+        action: "sign-in".into(),
+        account: Some(AccountId(1)),
+        api_key: None,
+        detail: String::new(),
+    }));
+    events
 }
 
 fn frame() -> LogFrame {

@@ -9,22 +9,20 @@ use super::event::{
 };
 use super::repair::last_number;
 use super::tables::{
-    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, APPLIED, AUDIT, AUDIT_COUNT, AUDIT_ROUTINE_COUNT,
-    DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_AUDIT, LATEST_SECOND, META, OFFSETS,
-    REGISTRATION, USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_row,
-    last_usage_row, offset_row,
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, APPLIED, AuditClass, DOWNLOADS, EMAILS, FIGURES,
+    FILES, LAST_ACCOUNT, LATEST_SECOND, META, OFFSETS, REGISTRATION, USAGE, account_row,
+    api_key_day_row, api_key_row, day_row, last_usage_row, offset_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_cached_file, decode_number, decode_totals, decode_usage,
-    encode_account, encode_audit_entry, encode_cached_file, encode_figures, encode_number,
-    encode_totals, encode_usage,
+    encode_account, encode_cached_file, encode_figures, encode_number, encode_totals, encode_usage,
 };
 use crate::error::{Error, Result};
-use crate::limits::{AUDIT_ENTRIES_MAX, FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
+use crate::limits::{FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
 use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogProgress, note_frame, put_progress};
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, NodeId,
-    ReleaseId, SecondStep, Session, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, LinkPurpose,
+    NodeId, ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
 };
 use crate::store::{ScanOrder, Span, Table, Transaction};
 
@@ -39,6 +37,10 @@ pub(super) enum Effect {
     SecondStep(AccountId, Option<SecondStep>),
     /// A key is new or has changed.
     ApiKey(ApiKey),
+    /// The key of a feed that was revoked is gone.
+    ApiKeyRemoved(ApiKeyId),
+    /// A one-time link was made, or has ended.
+    Link,
     /// Anybody may create an account (true), or only those who are invited.
     Registration(bool),
     /// A session was opened.
@@ -182,7 +184,8 @@ impl EventStep<'_, '_> {
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),
             StateEvent::KeepFigures(day, figures) => self.keep_figures(*day, figures),
-            StateEvent::Audit(entry) => self.audit(entry, true),
+            StateEvent::Audit(entry) => self.audit(entry, AuditClass::Routine),
+            StateEvent::AuditSignIn(entry) => self.audit(entry, AuditClass::SignIn),
             StateEvent::RememberFile(remembered) => self.remember_file(remembered),
             StateEvent::ForgetFile(release) => self.forget_file(release),
             StateEvent::ForgetContent(content) => self.forget_content(*content),
@@ -201,8 +204,8 @@ impl EventStep<'_, '_> {
         // An effect is the proof of a change: see the invariant of `change`.
         if effects_count < self.effects.len() {
             let entry = audit_entry_of(change, by, &outcome);
-            let is_routine = self.is_routine(change, by, &entry)?;
-            self.audit(&entry, is_routine)?;
+            let class = self.class_of(change, by, &entry)?;
+            self.audit(&entry, class)?;
             if let (Some(address), Some(id)) = (forgotten, change.account()) {
                 self.forget_actor(&address, id)?;
             }
@@ -228,7 +231,7 @@ impl EventStep<'_, '_> {
             Change::SetEmail(id, email) => self.set_email(*id, email),
             Change::DeleteAccount(id) => self.delete_account(*id, by.at),
             Change::SetSecondStep(id, second) => self.set_second_step(*id, second.as_ref()),
-            Change::SetRole(id, role) => self.change_account(*id, |account| account.role = *role),
+            Change::SetRole(id, role) => self.set_role(*id, *role),
             // Sessions end in the same transaction: a disabled account is signed out, or still
             // enabled.
             Change::SetDisabled(id, true) => {
@@ -236,6 +239,7 @@ impl EventStep<'_, '_> {
                     account.disabled_at.get_or_insert(by.at);
                 })?;
                 self.close_sessions(|session| session.account == *id)?;
+                self.drop_links(|link| link.issuer == Some(*id))?;
                 Ok(outcome)
             }
             Change::SetDisabled(id, false) => {
@@ -255,7 +259,29 @@ impl EventStep<'_, '_> {
             Change::RevokeApiKey(id) => self.revoke_api_key(*id, by.at),
             Change::RollApiKey(roll) => self.roll_api_key(roll, by.at),
             Change::SetRegistration(is_open) => self.set_registration(*is_open),
+            Change::IssueLink(link) => self.issue_link_by(link),
+            Change::WithdrawLink(digest) => self.withdraw_link(digest),
+            Change::AcceptInvitation(link, new) => self.accept_invitation(link, new, by.at),
+            Change::SetPasswordByLink {
+                link,
+                account,
+                hash,
+            } => self.set_password_by_link(link, *account, hash, by.at),
+            Change::CreateApiKeyWithin(new, bound) => {
+                self.create_api_key_within(new, *bound, by.at)
+            }
+            Change::RenewApiKey(renewal) => self.renew_api_key(renewal, by.at),
+            Change::ReplaceFeedKey(new) => self.replace_feed_key(new, by.at),
+            Change::ReplaceRecoveryCodes(id, digests) => self.replace_codes(*id, digests),
         }
+    }
+
+    /// Whoever is not an administrator any more has made no link that opens anything.
+    fn set_role(&mut self, id: AccountId, role: Role) -> Result<Outcome> {
+        if role != Role::Admin {
+            self.drop_links(|link| link.issuer == Some(id))?;
+        }
+        self.change_account(id, |account| account.role = role)
     }
 
     fn set_registration(&mut self, is_open: bool) -> Result<Outcome> {
@@ -274,7 +300,7 @@ impl EventStep<'_, '_> {
         Ok(next)
     }
 
-    fn create_account(&mut self, new: &NewAccount, at: Timestamp) -> Result<Outcome> {
+    pub(super) fn create_account(&mut self, new: &NewAccount, at: Timestamp) -> Result<Outcome> {
         let email_row = new.email.as_str().as_bytes();
         if self.rows.get(EMAILS, email_row)?.is_some() {
             return Ok(Outcome::EmailTaken);
@@ -368,7 +394,7 @@ impl EventStep<'_, '_> {
     }
 
     /// Drops the usage of a key on the days before `first`; its totals keep it.
-    fn drop_days_before(&mut self, id: ApiKeyId, first: Day) -> Result<()> {
+    pub(super) fn drop_days_before(&mut self, id: ApiKeyId, first: Day) -> Result<()> {
         let from = api_key_day_row(id, Day(0));
         self.drop_rows(API_KEY_USAGE, &from, &api_key_day_row(id, first))
     }
@@ -417,69 +443,29 @@ impl EventStep<'_, '_> {
             .put(API_KEY_TOTALS, &row_key, &encode_totals(&totals))
     }
 
-    /// Returns true if an account has changed only what is its own: such entries, of which anyone
-    /// may make any number, must not push out those of administrators and operators.
-    fn is_routine(&self, change: &Change, by: &By, entry: &AuditEntry) -> Result<bool> {
-        if matches!(change, Change::SetRole(..) | Change::SetDisabled(..)) {
-            return Ok(false);
-        }
-        let Some(account) = entry.account else {
-            return Ok(false);
+    /// Class of an entry. It is routine if an account has changed only what is its own: such
+    /// entries, of which anyone may make any number, must not push out those of administrators and
+    /// operators.
+    fn class_of(&self, change: &Change, by: &By, entry: &AuditEntry) -> Result<AuditClass> {
+        let is_security = matches!(
+            change,
+            Change::SetRole(..)
+                | Change::SetDisabled(..)
+                | Change::IssueLink(_)
+                | Change::WithdrawLink(_)
+                | Change::AcceptInvitation(..)
+                | Change::SetPasswordByLink { .. }
+        );
+        let Some(account) = entry.account.filter(|_| !is_security) else {
+            return Ok(AuditClass::Security);
         };
         let stored = self.rows.get(ACCOUNTS, &account_row(account));
         let account = stored.and_then(|stored| stored.map(|row| decode_account(&row)).transpose());
         match account {
-            Ok(account) => Ok(account.is_some_and(|account| account.email.as_str() == by.actor)),
-            Err(Error::Corrupt { .. }) => Ok(false),
+            Ok(Some(account)) if account.email.as_str() == by.actor => Ok(AuditClass::Routine),
+            Ok(_) | Err(Error::Corrupt { .. }) => Ok(AuditClass::Security),
             Err(error) => Err(error),
         }
-    }
-
-    /// Adds an entry to the audit log. Of routine entries and of all others the oldest goes when
-    /// there are too many of its own.
-    fn audit(&mut self, entry: &AuditEntry, is_routine: bool) -> Result<Outcome> {
-        let number = self.next_number(LAST_AUDIT)?;
-        let count_name = if is_routine {
-            AUDIT_ROUTINE_COUNT
-        } else {
-            AUDIT_COUNT
-        };
-        let (from, to) = audit_rows(is_routine);
-        let span = |order| Span {
-            from: &from,
-            to: Some(&to),
-            order,
-        };
-        let mut count = match self.rows.get(META, count_name)? {
-            Some(stored) => decode_number(&stored)?,
-            // A directory of the time when they were not counted.
-            None => {
-                let mut count = 0;
-                let ascending = span(ScanOrder::Ascending);
-                self.rows.inspect(AUDIT, ascending, &mut |_, _| {
-                    count += 1;
-                    Ok(ControlFlow::Continue(()))
-                })?;
-                count
-            }
-        };
-        let row_key = audit_row(number, is_routine);
-        self.rows.put(AUDIT, &row_key, &encode_audit_entry(entry))?;
-        count += 1;
-        if AUDIT_ENTRIES_MAX < count {
-            let mut oldest = None;
-            let ascending = span(ScanOrder::Ascending);
-            self.rows.inspect(AUDIT, ascending, &mut |row_key, _| {
-                oldest = Some(row_key.to_vec());
-                Ok(ControlFlow::Break(()))
-            })?;
-            if let Some(oldest) = oldest {
-                self.rows.remove(AUDIT, &oldest)?;
-                count -= 1;
-            }
-        }
-        self.rows.put(META, count_name, &encode_number(count))?;
-        Ok(Outcome::Done)
     }
 
     fn remember_file(&mut self, remembered: &RememberedFile) -> Result<Outcome> {
@@ -569,9 +555,11 @@ fn audit_entry_of(change: &Change, by: &By, outcome: &Outcome) -> AuditEntry {
     let (account, api_key, detail) = match outcome {
         Outcome::Account(account) => (Some(account.id), None, ""),
         Outcome::ApiKey(api_key) => (api_key.account, Some(api_key.id), &*api_key.name),
-        Outcome::Done | Outcome::EmailTaken | Outcome::Unknown | Outcome::Stale => {
-            (change.account(), None, "")
-        }
+        Outcome::Link(link) => match link.purpose {
+            LinkPurpose::Invitation(role) => (None, None, role.as_str()),
+            LinkPurpose::NewPassword(id) => (Some(id), None, ""),
+        },
+        _ => (change.account(), None, ""),
     };
     AuditEntry {
         at: by.at,

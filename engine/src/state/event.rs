@@ -2,8 +2,8 @@
 
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
-    OneTimeLink, RateLimit, RecordId, ReleaseId, Role, SEALED_SECRET_BYTES, Scopes, SecondStep,
-    Session, Timestamp, Usage, UsedCode,
+    LinkPurpose, OneTimeLink, RateLimit, RecordId, ReleaseId, Role, SEALED_SECRET_BYTES, Scopes,
+    SecondStep, Session, Timestamp, Usage, UsedCode,
 };
 
 /// An account to be made; its number is given when it is applied.
@@ -128,6 +128,54 @@ pub enum Change {
     RollApiKey(KeyRoll),
     /// Let anybody create an account (true), or only those who are invited.
     SetRegistration(bool),
+    /// Remember a one-time link. Another one for a new password of the same account ends. Refused
+    /// when its maker is not an enabled administrator.
+    IssueLink(OneTimeLink),
+    /// End the one-time link with this digest.
+    WithdrawLink([u8; 32]),
+    /// Make an account by an invitation, which gives its role and is used up. Refused when the link
+    /// is not valid, or the address is taken: then it stays.
+    AcceptInvitation([u8; 32], NewAccount),
+    /// Replace a password by a link, which is used up. Refused when the link is not valid.
+    SetPasswordByLink {
+        /// SHA-256 of the token.
+        link: [u8; 32],
+        /// The account.
+        account: AccountId,
+        /// The hash of the new password.
+        hash: String,
+    },
+    /// Make an API key, within the bounds of its owner.
+    CreateApiKeyWithin(NewApiKey, KeyBound),
+    /// Replace an API key by a new one that has another expiry. Refused when it is revoked, or will
+    /// be.
+    RenewApiKey(KeyRenewal),
+    /// Make the key of the feeds of an account, in the place of the one before: that is revoked,
+    /// and those that were revoked are removed.
+    ReplaceFeedKey(NewApiKey),
+    /// Put new recovery codes, by their SHA-256, in the place of those of an account that has a
+    /// second step.
+    ReplaceRecoveryCodes(AccountId, Vec<[u8; 32]>),
+}
+
+/// Bounds of the keys of an account, those of feeds apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyBound {
+    /// Keys in any state, at most.
+    pub keys_max: u64,
+    /// Active keys, at most.
+    pub active_max: u64,
+}
+
+/// A new text for an API key, with a new expiry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRenewal {
+    /// The texts, and the end of the old one.
+    pub roll: KeyRoll,
+    /// First second at which the new key is expired; none means never.
+    pub expires_at: Option<Timestamp>,
+    /// Bounds of the owner, if they count.
+    pub bound: Option<KeyBound>,
 }
 
 /// A new text for an API key: under a new number it has the name, the account, the scopes, the
@@ -162,22 +210,39 @@ impl Change {
             | Self::SetSecondStep(id, _)
             | Self::SetRole(id, _)
             | Self::SetDisabled(id, _)
-            | Self::CloseSessions(id) => Some(*id),
+            | Self::CloseSessions(id)
+            | Self::ReplaceRecoveryCodes(id, _) => Some(*id),
             Self::CreateAccount(_)
             | Self::CreateApiKey(_)
             | Self::RenameApiKey(..)
             | Self::SetApiKeyLimit(..)
             | Self::RevokeApiKey(_)
             | Self::RollApiKey(_)
+            | Self::WithdrawLink(_)
+            | Self::AcceptInvitation(..)
+            | Self::CreateApiKeyWithin(..)
+            | Self::RenewApiKey(_)
+            | Self::ReplaceFeedKey(_)
             | Self::SetRegistration(_) => None,
+            Self::SetPasswordByLink { account, .. } => Some(*account),
+            Self::IssueLink(link) => link.account(),
         }
     }
 
     /// Name of the change in the audit log.
     pub const fn action(&self) -> &'static str {
         match self {
-            Self::CreateAccount(_) => "account created",
-            Self::SetPassword(..) | Self::ReplacePassword { .. } => "password changed",
+            Self::CreateAccount(_) | Self::AcceptInvitation(..) => "account created",
+            Self::SetPassword(..)
+            | Self::ReplacePassword { .. }
+            | Self::SetPasswordByLink { .. } => "password changed",
+            Self::IssueLink(link) => match link.purpose {
+                LinkPurpose::Invitation(_) => "invitation created",
+                LinkPurpose::NewPassword(_) => "password link created",
+            },
+            Self::WithdrawLink(_) => "link withdrawn",
+            Self::ReplaceFeedKey(_) => "feed address made",
+            Self::ReplaceRecoveryCodes(..) => "recovery codes replaced",
             Self::SetDisplayName(..) => "name changed",
             Self::SetEmail(..) => "address changed",
             Self::DeleteAccount(_) => "account deleted",
@@ -188,11 +253,11 @@ impl Change {
             Self::SetDisabled(_, true) => "account disabled",
             Self::SetDisabled(_, false) => "account enabled",
             Self::CloseSessions(_) => "signed out everywhere",
-            Self::CreateApiKey(_) => "key created",
+            Self::CreateApiKey(_) | Self::CreateApiKeyWithin(..) => "key created",
             Self::RenameApiKey(..) => "key renamed",
             Self::SetApiKeyLimit(..) => "key limit changed",
             Self::RevokeApiKey(_) => "key revoked",
-            Self::RollApiKey(_) => "key rolled",
+            Self::RollApiKey(_) | Self::RenewApiKey(_) => "key rolled",
             Self::SetRegistration(true) => "registration opened",
             Self::SetRegistration(false) => "registration closed",
         }
@@ -217,7 +282,8 @@ pub enum StateEvent {
     UseCode(AccountId, UsedCode),
     /// Remember a one-time link. Another one for a new password of the same account ends.
     IssueLink(OneTimeLink),
-    /// Use up the one-time link with this digest. Refused when it was used before.
+    /// Use up the one-time link with this digest. Refused when it was used before. Older programs
+    /// used links so; the changes that need one use it up themselves.
     TakeLink([u8; 32]),
     /// Forget the sessions and links that have expired by this time, which has been: it is
     /// remembered.
@@ -229,6 +295,8 @@ pub enum StateEvent {
     KeepFigures(Day, Vec<u64>),
     /// Add a line to the audit log about something that changes nothing else.
     Audit(AuditEntry),
+    /// The same about a sign-in: such entries are bounded for each account.
+    AuditSignIn(AuditEntry),
     /// Remember the file of a release. Refused when another content is known of it than the one
     /// that it is to replace: another node of a cluster was first.
     RememberFile(RememberedFile),
@@ -261,6 +329,12 @@ pub enum Outcome {
     Account(Account),
     /// An API key was made, or changed.
     ApiKey(ApiKey),
+    /// A one-time link was made, or withdrawn.
+    Link(OneTimeLink),
+    /// Refused: the owner has as many keys as it may have.
+    TooManyKeys,
+    /// Refused: the owner has as many active keys as it may have.
+    TooManyActiveKeys,
     /// Refused: another account has this address.
     EmailTaken,
     /// Refused: there is no such account, key or session.

@@ -3,15 +3,24 @@
 use std::ops::ControlFlow;
 
 use super::apply::{Effect, EventStep};
-use super::event::{KeyRoll, NewApiKey, Outcome};
+use super::event::{KeyBound, KeyRenewal, KeyRoll, NewApiKey, Outcome};
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, LAST_API_KEY, account_row, api_key_day_row,
     api_key_row, day_of_row,
 };
 use crate::codec::{decode_api_key, encode_api_key};
 use crate::error::Result;
-use crate::model::{ApiKey, ApiKeyId, Day, Timestamp};
+use crate::model::{AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, Scopes, Timestamp};
 use crate::store::{ScanOrder, Span};
+
+/// Room that a further key needs.
+#[derive(Clone, Copy)]
+struct NeededRoom {
+    /// Moment of the change.
+    at: Timestamp,
+    /// Number of active keys that it adds.
+    active: u64,
+}
 
 impl EventStep<'_, '_> {
     pub(super) fn create_api_key(&mut self, new: &NewApiKey, at: Timestamp) -> Result<Outcome> {
@@ -31,6 +40,7 @@ impl EventStep<'_, '_> {
             created_at: at,
             expires_at: new.expires_at,
             revoked_at: None,
+            replaced_by: None,
         };
         self.put_api_key(api_key)
     }
@@ -76,7 +86,106 @@ impl EventStep<'_, '_> {
         self.put_api_key(api_key)
     }
 
+    /// Makes a key if its owner has room for it.
+    pub(super) fn create_api_key_within(
+        &mut self,
+        new: &NewApiKey,
+        bound: KeyBound,
+        at: Timestamp,
+    ) -> Result<Outcome> {
+        let needed = NeededRoom { at, active: 1 };
+        match self.refuse_key(new.account, bound, needed)? {
+            Some(refused) => Ok(refused),
+            None => self.create_api_key(new, at),
+        }
+    }
+
+    /// The refusal of a further key; `None` if there is room for it. Feeds have one key, which does
+    /// not count.
+    fn refuse_key(
+        &self,
+        owner: Option<AccountId>,
+        bound: KeyBound,
+        needed: NeededRoom,
+    ) -> Result<Option<Outcome>> {
+        if owner.is_none() {
+            return Ok(None);
+        }
+        let (mut all, mut active) = (0, 0);
+        self.each_key_of(owner, &mut |api_key| {
+            if api_key.scopes != Scopes::NONE {
+                all += 1;
+                active += u64::from(api_key.state(needed.at) == ApiKeyState::Active);
+            }
+        })?;
+        Ok(if bound.keys_max <= all {
+            Some(Outcome::TooManyKeys)
+        } else if 0 < needed.active && bound.active_max <= active {
+            Some(Outcome::TooManyActiveKeys)
+        } else {
+            None
+        })
+    }
+
+    /// Visits the keys of an account; those that cannot be read open nothing and are left out.
+    fn each_key_of(&self, owner: Option<AccountId>, each: &mut dyn FnMut(ApiKey)) -> Result<()> {
+        self.rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
+            if let Ok(api_key) = value.and_then(decode_api_key)
+                && api_key.account == owner
+            {
+                each(api_key);
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Makes the key of the feeds of an account the only one that opens them.
+    pub(super) fn replace_feed_key(&mut self, new: &NewApiKey, at: Timestamp) -> Result<Outcome> {
+        let mut known = Vec::new();
+        if new.account.is_some() {
+            self.each_key_of(new.account, &mut |api_key| {
+                if api_key.scopes == Scopes::NONE {
+                    known.push(api_key);
+                }
+            })?;
+        }
+        for api_key in known {
+            // Revoked before, so no table of keys has it any more.
+            if api_key.state(at) == ApiKeyState::Revoked {
+                self.remove_api_key(api_key.id)?;
+            } else {
+                self.revoke_api_key(api_key.id, at)?;
+            }
+        }
+        self.create_api_key(new, at)
+    }
+
+    fn remove_api_key(&mut self, id: ApiKeyId) -> Result<()> {
+        self.drop_days_before(id, Day(u32::MAX))?;
+        self.rows.remove(API_KEY_TOTALS, &api_key_row(id))?;
+        self.rows.remove(API_KEYS, &api_key_row(id))?;
+        self.effects.push(Effect::ApiKeyRemoved(id));
+        Ok(())
+    }
+
+    /// Rolls a key that keeps its expiry, as older programs did.
     pub(super) fn roll_api_key(&mut self, roll: &KeyRoll, at: Timestamp) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let expires_at = decode_api_key(&stored)?.expires_at;
+        self.renew_api_key(
+            &KeyRenewal {
+                roll: roll.clone(),
+                expires_at,
+                bound: None,
+            },
+            at,
+        )
+    }
+
+    pub(super) fn renew_api_key(&mut self, renewal: &KeyRenewal, at: Timestamp) -> Result<Outcome> {
+        let roll = &renewal.roll;
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
             return Ok(Outcome::Unknown);
         };
@@ -84,13 +193,22 @@ impl EventStep<'_, '_> {
         if old.revoked_at.is_some() {
             return Ok(Outcome::Stale);
         }
+        if let Some(bound) = renewal.bound {
+            // Without a grace the number of active keys stays as it is.
+            let active = u64::from(at < roll.old_ends_at);
+            if let Some(refused) = self.refuse_key(old.account, bound, NeededRoom { at, active })? {
+                return Ok(refused);
+            }
+        }
         let new = ApiKey {
             id: ApiKeyId(self.next_number(LAST_API_KEY)?),
             digest: roll.digest,
             partial: roll.partial.clone(),
             created_at: at,
+            expires_at: renewal.expires_at,
             ..old.clone()
         };
+        old.replaced_by = Some(new.id);
         self.move_usage(old.id, new.id)?;
         old.revoked_at = Some(roll.old_ends_at);
         self.see(at)?;

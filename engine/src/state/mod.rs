@@ -7,6 +7,7 @@
 mod event;
 mod tables;
 mod apply;
+mod audit_rows;
 mod key_rows;
 mod session_rows;
 mod sign_in_rows;
@@ -23,8 +24,8 @@ mod logged;
 
 pub(crate) use apply::LoggedStateEvents;
 pub use event::{
-    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
-    RememberedFile, StateEvent, UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
+    NewApiKey, Outcome, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
 pub(crate) use node_rows::{give_rows_to, take_rows_of};
 pub(crate) use store::{Contents, State};

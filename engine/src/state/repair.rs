@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 
 use super::tables::{
-    ACCOUNTS, API_KEYS, APPLIED, AUDIT, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE,
-    LATEST_SECOND, META, SECOND_STEPS, audit_rows, number_of_audit_row,
+    ACCOUNTS, API_KEYS, APPLIED, AUDIT, AuditClass, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
+    LAST_USAGE, LATEST_SECOND, META, SECOND_STEPS, audit_rows, number_of_audit_row,
 };
 use crate::codec::{
     decode_api_key, decode_audit_entry, decode_number, decode_second_step, encode_number,
@@ -210,7 +210,7 @@ pub(super) fn last_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
 /// A number that is as good as the one that is lost; `None` if nothing is.
 fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
     Ok(match name {
-        // Keys are never removed: the last one has the last number. Of accounts that were deleted,
+        // The last key is never removed: it has the last number. Of accounts that were deleted,
         // their keys and the audit log know the numbers.
         LAST_ACCOUNT => Some(last_account(rows)?),
         LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
@@ -250,11 +250,11 @@ fn last_row(rows: &Transaction<'_>, table: Table) -> Result<u64> {
     Ok(number.map_or(0, u64::from_be_bytes))
 }
 
-/// The greatest number of an entry of the audit log, of either class; 0 without entries.
+/// The greatest number of an entry of the audit log, of any class; 0 without entries.
 fn last_audit_row(rows: &Transaction<'_>) -> Result<u64> {
     let mut last = 0;
-    for is_routine in [false, true] {
-        let (from, to) = audit_rows(is_routine);
+    for class in AuditClass::ALL {
+        let (from, to) = audit_rows(class);
         let span = Span {
             from: &from,
             to: Some(&to),

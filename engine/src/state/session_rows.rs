@@ -15,8 +15,10 @@ impl EventStep<'_, '_> {
     pub(super) fn set_password(&mut self, id: AccountId, hash: &str) -> Result<Outcome> {
         let outcome =
             self.change_account(id, |account| hash.clone_into(&mut account.password_hash))?;
-        // Whoever knew the old password may have a session: it must not outlive the change.
+        // Whoever knew the old password may have a session, or have made links: neither must
+        // outlive the change.
         self.close_sessions(|session| session.account == id)?;
+        self.drop_links(|link| link.issuer == Some(id))?;
         Ok(outcome)
     }
 

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use super::apply::{Effect, EventStep};
-use super::event::Outcome;
+use super::event::{NewAccount, Outcome};
 use super::tables::{ACCOUNTS, API_KEYS, AUDIT, EMAILS, LINKS, SECOND_STEPS, account_row};
 use crate::codec::{
     decode_account, decode_api_key, decode_audit_entry, decode_link, decode_second_step,
@@ -13,8 +13,8 @@ use crate::codec::{
 use crate::error::{Error, Result};
 use crate::limits::ONE_TIME_LINKS_MAX;
 use crate::model::{
-    Account, AccountId, ApiKeyId, Email, LinkPurpose, OneTimeLink, SEALED_SECRET_BYTES, SecondStep,
-    StepSecret, Timestamp, UsedCode,
+    Account, AccountId, ApiKeyId, Email, LinkPurpose, OneTimeLink, Role, SEALED_SECRET_BYTES,
+    SecondStep, StepSecret, Timestamp, UsedCode,
 };
 use crate::store::Span;
 
@@ -69,7 +69,7 @@ impl EventStep<'_, '_> {
             self.revoke_owned(api_key, at)?;
         }
         self.close_sessions(|session| session.account == id)?;
-        self.drop_links(|link| link.purpose == LinkPurpose::NewPassword(id))?;
+        self.drop_links(|link| link.account() == Some(id) || link.issuer == Some(id))?;
         self.rows.remove(SECOND_STEPS, &account_row(id))?;
         self.rows
             .remove(EMAILS, account.email.as_str().as_bytes())?;
@@ -144,6 +144,19 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
+    pub(super) fn replace_codes(&mut self, id: AccountId, digests: &[[u8; 32]]) -> Result<Outcome> {
+        let row_key = account_row(id);
+        let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut second = decode_second_step(&stored)?;
+        second.recovery_digests = digests.to_vec();
+        self.rows
+            .put(SECOND_STEPS, &row_key, &encode_second_step(&second))?;
+        self.effects.push(Effect::SecondStep(id, Some(second)));
+        Ok(Outcome::Done)
+    }
+
     /// Uses up a code, so that whoever saw it being typed cannot use it again.
     pub(super) fn use_code(&mut self, id: AccountId, used: &UsedCode) -> Result<Outcome> {
         let row_key = account_row(id);
@@ -180,6 +193,88 @@ impl EventStep<'_, '_> {
         }
         self.rows.put(LINKS, &link.digest, &encode_link(link))?;
         Ok(Outcome::Done)
+    }
+
+    /// Remembers a link of an enabled administrator.
+    pub(super) fn issue_link_by(&mut self, link: &OneTimeLink) -> Result<Outcome> {
+        if !self.is_issuer(link.issuer)? {
+            return Ok(Outcome::Stale);
+        }
+        self.issue_link(link)?;
+        self.effects.push(Effect::Link);
+        Ok(Outcome::Link(link.clone()))
+    }
+
+    fn is_issuer(&self, issuer: Option<AccountId>) -> Result<bool> {
+        let account = match issuer {
+            Some(id) => self.stored_account(id)?,
+            None => None,
+        };
+        Ok(account.is_some_and(|it| it.role == Role::Admin && it.disabled_at.is_none()))
+    }
+
+    /// The link with this digest, if it is valid at this moment.
+    fn valid_link(&self, digest: &[u8; 32], at: Timestamp) -> Result<Option<OneTimeLink>> {
+        let stored = self.rows.get(LINKS, digest);
+        let link = match stored.and_then(|stored| stored.map(|row| decode_link(&row)).transpose()) {
+            // It opens nothing, as one that was used.
+            Err(Error::Corrupt { .. }) => None,
+            link => link?,
+        };
+        match link {
+            Some(link) if !link.is_expired(at) && self.is_issuer(link.issuer)? => Ok(Some(link)),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn withdraw_link(&mut self, digest: &[u8; 32]) -> Result<Outcome> {
+        let known = self
+            .links()?
+            .into_iter()
+            .find(|link| link.digest == *digest);
+        let Some(link) = known else {
+            return Ok(Outcome::Unknown);
+        };
+        self.rows.remove(LINKS, digest)?;
+        self.effects.push(Effect::Link);
+        Ok(Outcome::Link(link))
+    }
+
+    /// Makes an account with the role of the invitation, which is used up only then.
+    pub(super) fn accept_invitation(
+        &mut self,
+        digest: &[u8; 32],
+        new: &NewAccount,
+        at: Timestamp,
+    ) -> Result<Outcome> {
+        let link = self.valid_link(digest, at)?;
+        let Some(LinkPurpose::Invitation(role)) = link.map(|link| link.purpose) else {
+            return Ok(Outcome::Unknown);
+        };
+        let new = NewAccount {
+            role,
+            ..new.clone()
+        };
+        let outcome = self.create_account(&new, at)?;
+        if matches!(outcome, Outcome::Account(_)) {
+            self.rows.remove(LINKS, digest)?;
+        }
+        Ok(outcome)
+    }
+
+    pub(super) fn set_password_by_link(
+        &mut self,
+        digest: &[u8; 32],
+        id: AccountId,
+        hash: &str,
+        at: Timestamp,
+    ) -> Result<Outcome> {
+        let link = self.valid_link(digest, at)?;
+        if link.map(|link| link.purpose) != Some(LinkPurpose::NewPassword(id)) {
+            return Ok(Outcome::Unknown);
+        }
+        self.rows.remove(LINKS, digest)?;
+        self.set_password(id, hash)
     }
 
     pub(super) fn take_link(&mut self, digest: [u8; 32]) -> Result<Outcome> {

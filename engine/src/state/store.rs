@@ -17,10 +17,10 @@ use super::repair::{
     repair_second_steps, scrub_rows,
 };
 use super::tables::{
-    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FIGURES, FILES,
-    LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS, STATE_TABLES, USAGE,
-    account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
-    last_usage_row, number_of_audit_row, offset_row,
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AuditClass, DOWNLOADS,
+    FIGURES, FILES, LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS,
+    STATE_TABLES, USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows,
+    day_of_row, day_row, last_usage_row, number_of_audit_row, offset_row,
 };
 use super::touched::TouchedCredentials;
 use super::view::View;
@@ -400,6 +400,9 @@ impl State {
                 Effect::AccountDeleted(id) => view.remove_account(id),
                 Effect::SecondStep(id, second) => view.set_second_step(id, second),
                 Effect::ApiKey(api_key) => view.put_api_key(api_key),
+                Effect::ApiKeyRemoved(id) => view.remove_api_key(id),
+                // Links are read from the file.
+                Effect::Link => {}
                 Effect::Registration(is_open) => view.registration = Some(is_open),
                 Effect::SessionOpened(session) => view.put_session(session),
                 Effect::SessionClosed(digest) => view.remove_session(&digest),
@@ -597,6 +600,21 @@ impl State {
         }
     }
 
+    /// All one-time links, expired or not. Damaged ones are left out: they open nothing.
+    pub(crate) fn links(&self) -> Result<Vec<OneTimeLink>> {
+        let mut links = Vec::new();
+        self.store.read(|rows| {
+            rows.inspect(LINKS, Span::ALL, &mut |_, value| {
+                match value.and_then(decode_link) {
+                    Err(Error::Corrupt { .. }) => {}
+                    link => links.push(link?),
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        Ok(links)
+    }
+
     /// The session with this digest, open or pending, expired or not.
     pub(crate) fn session(&self, digest: &[u8; 32]) -> Option<Session> {
         self.view.read().sessions.get(digest).cloned()
@@ -672,9 +690,9 @@ impl State {
         count_max: usize,
     ) -> Result<Vec<(u64, AuditEntry)>> {
         let mut found = Vec::new();
-        for is_routine in [false, true] {
-            let (from, end) = audit_rows(is_routine);
-            let to = before.map_or(end, |number| audit_row(number, is_routine));
+        for class in AuditClass::ALL {
+            let (from, end) = audit_rows(class);
+            let to = before.map_or(end, |number| audit_row(number, class));
             let span = Span {
                 from: &from,
                 to: Some(&to),

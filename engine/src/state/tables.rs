@@ -1,5 +1,6 @@
 //! The tables of `state.redb` and how their row keys are made.
 
+use crate::limits::{AUDIT_ENTRIES_MAX, SIGN_IN_ENTRIES_MAX};
 use crate::log_rows::CLUSTER;
 use crate::model::{AccountId, ApiKeyId, Day, NodeId};
 use crate::store::Table;
@@ -26,7 +27,7 @@ pub(super) const SESSIONS: Table = Table("sessions");
 pub(super) const SECOND_STEPS: Table = Table("second_steps");
 /// Digest of a token → one-time link.
 pub(super) const LINKS: Table = Table("links");
-/// Number → entry of the audit log; the highest bit of the number marks a routine entry.
+/// Number → entry of the audit log; the two highest bits of the number are its class.
 pub(super) const AUDIT: Table = Table("audit");
 /// Release id → cached file.
 pub(crate) const FILES: Table = Table("files");
@@ -98,15 +99,19 @@ pub(super) const LATEST_SECOND: &[u8] = b"latest second";
 /// Number of the last entry of the audit log.
 pub(super) const LAST_AUDIT: &[u8] = b"last audit entry";
 /// Entries of the audit log that are kept, without the routine ones.
-pub(super) const AUDIT_COUNT: &[u8] = b"audit entries";
+const AUDIT_COUNT: &[u8] = b"audit entries";
 /// Routine entries of the audit log that are kept.
-pub(super) const AUDIT_ROUTINE_COUNT: &[u8] = b"routine audit entries";
+const AUDIT_ROUTINE_COUNT: &[u8] = b"routine audit entries";
+/// Entries of the audit log about sign-ins that are kept.
+const AUDIT_SIGN_IN_COUNT: &[u8] = b"sign-in audit entries";
 
 /// 1 if anybody may create an account, 0 if not; absent until an administrator decides.
 pub(super) const REGISTRATION: &[u8] = b"registration";
 
-/// Bit of an audit row's key that marks a routine entry; the others hold its number.
+/// Bit of an audit row's key that marks a routine entry.
 const AUDIT_ROUTINE: u64 = 1 << 63;
+/// Bit of an audit row's key that marks an entry about a sign-in; the lower ones hold its number.
+const AUDIT_SIGN_IN: u64 = 1 << 62;
 
 /// Row of the number of the last batch of usage of a node, or of this data directory alone.
 pub(super) fn last_usage_row(node: Option<NodeId>) -> Vec<u8> {
@@ -125,22 +130,62 @@ pub(super) fn offset_row(node: Option<NodeId>, name: &str) -> String {
     }
 }
 
+/// Class of an entry of the audit log. Of each the oldest goes when there are too many, so that
+/// nobody can push out entries of another class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AuditClass {
+    /// Administrators, operators, links.
+    Security,
+    /// Sign-ins, right and wrong.
+    SignIn,
+    /// An account has changed only what is its own.
+    Routine,
+}
+
+impl AuditClass {
+    /// Every class.
+    pub(super) const ALL: [Self; 3] = [Self::Security, Self::SignIn, Self::Routine];
+
+    const fn bits(self) -> u64 {
+        match self {
+            Self::Security => 0,
+            Self::SignIn => AUDIT_SIGN_IN,
+            Self::Routine => AUDIT_ROUTINE,
+        }
+    }
+
+    /// Row of the number of its entries that are kept.
+    pub(super) const fn count_row(self) -> &'static [u8] {
+        match self {
+            Self::Security => AUDIT_COUNT,
+            Self::SignIn => AUDIT_SIGN_IN_COUNT,
+            Self::Routine => AUDIT_ROUTINE_COUNT,
+        }
+    }
+
+    /// Number of its entries that are kept, at most.
+    pub(super) const fn entries_max(self) -> u64 {
+        match self {
+            Self::Security | Self::Routine => AUDIT_ENTRIES_MAX,
+            Self::SignIn => SIGN_IN_ENTRIES_MAX,
+        }
+    }
+}
+
 /// Row of an entry of the audit log.
-pub(super) fn audit_row(number: u64, is_routine: bool) -> [u8; 8] {
-    let class = if is_routine { AUDIT_ROUTINE } else { 0 };
-    (number | class).to_be_bytes()
+pub(super) fn audit_row(number: u64, class: AuditClass) -> [u8; 8] {
+    (number | class.bits()).to_be_bytes()
 }
 
 /// First row of a class of entries, and the end of its rows.
-pub(super) fn audit_rows(is_routine: bool) -> ([u8; 8], [u8; 8]) {
-    let end = audit_row(AUDIT_ROUTINE - 1, is_routine);
-    (audit_row(0, is_routine), end)
+pub(super) fn audit_rows(class: AuditClass) -> ([u8; 8], [u8; 8]) {
+    (audit_row(0, class), audit_row(AUDIT_SIGN_IN - 1, class))
 }
 
 /// Number of the entry in a row of the audit log.
 pub(super) fn number_of_audit_row(row_key: &[u8]) -> Option<u64> {
     let bytes = row_key.try_into().ok()?;
-    Some(u64::from_be_bytes(bytes) & !AUDIT_ROUTINE)
+    Some(u64::from_be_bytes(bytes) & !(AUDIT_ROUTINE | AUDIT_SIGN_IN))
 }
 
 pub(super) fn account_row(id: AccountId) -> [u8; 8] {

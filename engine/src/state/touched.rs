@@ -24,6 +24,9 @@ impl TouchedCredentials {
                 Effect::AccountDeleted(id) => touched.accounts.push(*id),
                 Effect::ApiKey(api_key) => touched.api_keys.push(api_key.id),
                 Effect::SecondStep(..)
+                // A key is removed only after it was revoked.
+                | Effect::ApiKeyRemoved(_)
+                | Effect::Link
                 | Effect::Registration(_)
                 | Effect::SessionOpened(_)
                 | Effect::SessionClosed(_)

@@ -65,6 +65,14 @@ impl View {
         self.api_keys.insert(api_key.id, api_key);
     }
 
+    pub(super) fn remove_api_key(&mut self, id: ApiKeyId) {
+        if let Some(api_key) = self.api_keys.remove(&id)
+            && let Some(account) = api_key.account
+        {
+            self.owned_keys.remove(&(account, id));
+        }
+    }
+
     pub(super) fn put_session(&mut self, session: Session) {
         let owned = self.owned_sessions.entry(session.account).or_default();
         owned.insert((session.created_at, session.digest));

@@ -245,6 +245,7 @@ mod tests {
             created_at: time("2026-01-01"),
             expires_at: None,
             revoked_at: None,
+            replaced_by: None,
         }
     }
 

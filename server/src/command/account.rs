@@ -11,8 +11,8 @@ use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{or_dash, table};
 use crate::ops::{
-    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, ListSecondSteps,
-    SecondStepListed, SetAccountPassword, TurnOffTotp,
+    AccountListed, CreateAccount, DeleteAccount, DisableAccount, LinkListed, ListAccounts,
+    ListLinks, ListSecondSteps, SecondStepListed, SetAccountPassword, TurnOffTotp, WithdrawLink,
 };
 use crate::web::{Password, PasswordRejection};
 
@@ -60,6 +60,11 @@ enum AccountAction {
         #[arg(value_parser = email)]
         email: String,
     },
+    /// List the one-time links that are valid, or withdraw one
+    Links {
+        #[command(subcommand)]
+        action: Option<LinkAction>,
+    },
     /// List the accounts with a second step, and those that must enrol again: their secret was
     /// sealed with another sealing.key
     SecondSteps,
@@ -68,6 +73,15 @@ enum AccountAction {
         /// Its email address
         #[arg(value_parser = email)]
         email: String,
+    },
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum LinkAction {
+    /// End a link: nobody can use it any more
+    Withdraw {
+        /// Its id in the list
+        id: String,
     },
 }
 
@@ -138,6 +152,18 @@ impl Subcommand for AccountArguments {
                     format!("{} is deleted and its keys are revoked\n", account.email)
                 })
             }
+            AccountAction::Links { action: None } => {
+                let reply = execute_once(config, Missing::Refuse, ListLinks {})?;
+                context.show(&reply, |links| links_shown(links))
+            }
+            AccountAction::Links {
+                action: Some(LinkAction::Withdraw { id }),
+            } => {
+                let reply = execute_once(config, Missing::Refuse, WithdrawLink { id })?;
+                context.show(&reply, |link| {
+                    format!("link {} opens nothing any more\n", link.id)
+                })
+            }
             AccountAction::SecondSteps => {
                 let reply = execute_once(config, Missing::Refuse, ListSecondSteps {})?;
                 context.show(&reply, |listed| second_steps_shown(listed))
@@ -150,6 +176,20 @@ impl Subcommand for AccountArguments {
             }
         }
     }
+}
+
+fn links_shown(links: &[LinkListed]) -> String {
+    let row = |link: &LinkListed| {
+        vec![
+            link.id.clone(),
+            link.purpose.clone(),
+            or_dash(link.role.as_ref().or(link.account.as_ref())),
+            or_dash(link.maker.as_ref()),
+            link.expires_at.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = links.iter().map(row).collect();
+    table(&["ID", "PURPOSE", "FOR", "MADE BY", "ENDS"], &rows)
 }
 
 fn second_steps_shown(second_steps: &[SecondStepListed]) -> String {

@@ -51,7 +51,7 @@ enum KeyAction {
         /// Its number in the list
         id: u64,
     },
-    /// Replace a key: the new one has its name, scopes, limit, expiry and usage history
+    /// Replace a key: the new one has its name, scopes, limit and usage history
     Roll {
         /// Its number in the list
         id: u64,
@@ -59,6 +59,9 @@ enum KeyAction {
         #[arg(long, value_name = "DAYS", default_value_t = 7,
               value_parser = clap::value_parser!(u32).range(..=i64::from(ROLL_DAYS_MAX)))]
         grace_days: u32,
+        /// Expiry of the new key: in 30d, 12h or 90s, at the end of 2027-01-31, or never
+        #[arg(long, value_name = "WHEN", default_value = "90d", value_parser = expiry)]
+        expires: Expiry,
     },
     /// Change the rate limit of a key: it holds from the next request on
     Limit {
@@ -115,16 +118,10 @@ impl Subcommand for KeyArguments {
                 scope,
                 limit,
             } => {
-                // Resolved here, because an operation carries a point in time: a span would count
-                // from its arrival. The operation itself rejects a time that has passed.
-                let expires_at = match expires.resolve(now()) {
-                    Ok(at) => at,
-                    Err(ExpiryPassed(at)) => Some(at),
-                };
                 let create = CreateKey {
                     name,
                     account,
-                    expires_at: expires_at.map(|at| at.to_string()),
+                    expires_at: moment(expires),
                     scopes: scope,
                     limit,
                 };
@@ -139,8 +136,16 @@ impl Subcommand for KeyArguments {
                 let reply = execute_once(config, Missing::Refuse, ShowKey { id })?;
                 context.show(&reply, shown)
             }
-            KeyAction::Roll { id, grace_days } => {
-                let roll = RollKey { id, grace_days };
+            KeyAction::Roll {
+                id,
+                grace_days,
+                expires,
+            } => {
+                let roll = RollKey {
+                    id,
+                    grace_days,
+                    expires_at: moment(expires),
+                };
                 let reply = execute_once(config, Missing::Refuse, roll)?;
                 context.show(&reply, |rolled| {
                     let old_end = &rolled.old_ends_at;
@@ -167,6 +172,16 @@ impl Subcommand for KeyArguments {
     }
 }
 
+/// The moment of an expiry. Resolved here, because an operation carries a point in time: a span
+/// would count from its arrival. The operation itself rejects a time that has passed.
+fn moment(expiry: Expiry) -> Option<String> {
+    let at = match expiry.resolve(now()) {
+        Ok(at) => at,
+        Err(ExpiryPassed(at)) => Some(at),
+    };
+    at.map(|at| at.to_string())
+}
+
 fn created(key: &KeyCreated) -> String {
     let mut lines = vec![
         ("id", key.id.to_string()),
@@ -190,7 +205,7 @@ fn listed(keys: &[KeyListed]) -> String {
             key.scopes.join(","),
             key.created_at.clone(),
             or_dash(key.last_used_at.as_ref()),
-            or_never(key.expires_at.as_ref()),
+            or_never(key.ends_at.as_ref()),
             key.state.clone(),
             key.requests.to_string(),
             key.downloads.to_string(),
@@ -204,7 +219,7 @@ fn listed(keys: &[KeyListed]) -> String {
         "SCOPES",
         "CREATED",
         "LAST USED",
-        "EXPIRES",
+        "ENDS",
         "STATE",
         "REQUESTS",
         "DOWNLOADS",
@@ -214,6 +229,7 @@ fn listed(keys: &[KeyListed]) -> String {
 
 fn shown(key: &KeyShown) -> String {
     let listed = &key.listed;
+    let replaced_by = listed.replaced_by.map(|id| id.to_string());
     let about = facts(&[
         ("id", listed.id.to_string()),
         ("name", listed.name.clone()),
@@ -226,6 +242,7 @@ fn shown(key: &KeyShown) -> String {
         ("last used", or_dash(listed.last_used_at.as_ref())),
         ("expires", or_never(listed.expires_at.as_ref())),
         ("revoked", or_dash(key.revoked_at.as_ref())),
+        ("replaced by", or_dash(replaced_by.as_ref())),
         ("requests", listed.requests.to_string()),
         ("downloads", listed.downloads.to_string()),
     ]);

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use subcat_engine::{
-    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Change, Day, Email, Expiry, KeyName,
-    KeyRoll, NewApiKey, Outcome, RateLimit, Role, Scopes, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Change, Day, Email, Expiry, KeyBound,
+    KeyName, KeyRenewal, KeyRoll, NewApiKey, Outcome, RateLimit, Role, Scopes, Timestamp, Usage,
 };
 
 use super::error::{OperationError, OperationRejection};
@@ -22,6 +22,8 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
 ];
 
 const SECONDS_PER_DAY: i64 = 86_400;
+/// Name of the key of a feed.
+const FEED_KEY_NAME: &str = "feed";
 
 /// An API key to create, as a page or a subcommand describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,11 +52,8 @@ impl Operations<'_> {
         }
         let expires_at = draft.expiry.resolve(self.effective_now);
         let expires_at = expires_at.map_err(OperationRejection::from)?;
-        if let Some(owner) = draft.account {
-            self.ensure_room_for_key(owner)?;
-        }
         let text = new_api_key_text();
-        let outcome = self.change(Change::CreateApiKey(NewApiKey {
+        let new = NewApiKey {
             account: draft.account,
             name: draft.name.as_str().to_owned(),
             digest: api_key_digest(&text),
@@ -62,10 +61,17 @@ impl Operations<'_> {
             scopes: draft.scopes,
             limit: draft.limit,
             expires_at,
-        }))?;
+        };
+        let bound = draft.account.and_then(|owner| self.bound_of(owner));
+        let outcome = self.change(match bound {
+            Some(bound) => Change::CreateApiKeyWithin(new, bound),
+            None => Change::CreateApiKey(new),
+        })?;
         match outcome {
             Outcome::ApiKey(api_key) => Ok((api_key, text)),
-            _ => Err(OperationRejection::OwnerLost.into()),
+            refused => Err(room_rejection(&refused, bound)
+                .unwrap_or(OperationRejection::OwnerLost)
+                .into()),
         }
     }
 
@@ -95,16 +101,40 @@ impl Operations<'_> {
         Ok(api_key)
     }
 
-    /// Gives an API key a new random text under a new number, with its name, scopes, limit, expiry
-    /// and usage history. The old key is revoked after `grace_days`.
+    /// Makes the one key of the feeds of an account, whose text is returned beside it and not
+    /// stored. The one before it ends.
     ///
-    /// Errors: the key is revoked, or was rolled before; it has expired; its owner has too many
-    /// keys.
+    /// Errors: the account no longer exists.
+    pub fn replace_feed_key(&self, owner: AccountId) -> Result<(ApiKey, String), OperationError> {
+        let text = new_api_key_text();
+        let outcome = self.change(Change::ReplaceFeedKey(NewApiKey {
+            account: Some(owner),
+            name: FEED_KEY_NAME.to_owned(),
+            digest: api_key_digest(&text),
+            partial: api_key_partial(&text),
+            scopes: Scopes::NONE,
+            limit: None,
+            expires_at: None,
+        }))?;
+        match outcome {
+            Outcome::ApiKey(api_key) => Ok((api_key, text)),
+            _ => Err(OperationRejection::OwnerLost.into()),
+        }
+    }
+
+    /// Gives an API key a new random text under a new number, with its name, scopes, limit and
+    /// usage history, and a new expiry. The old key is revoked after `grace_days`.
+    ///
+    /// Errors: the key is revoked, or was rolled before; it has expired; the new expiry has passed;
+    /// its owner has too many keys.
     pub fn roll_api_key(
         &self,
         id: ApiKeyId,
         grace_days: u32,
+        expiry: Expiry,
     ) -> Result<(ApiKey, String), OperationError> {
+        let expires_at = expiry.resolve(self.effective_now);
+        let expires_at = expires_at.map_err(OperationRejection::from)?;
         if ROLL_DAYS_MAX < grace_days {
             return Err(OperationRejection::GraceTooLong.into());
         }
@@ -115,44 +145,41 @@ impl Operations<'_> {
         if let Some(at) = old.expires_at.filter(|at| *at <= self.effective_now) {
             return Err(OperationRejection::ExpiryPassed(at).into());
         }
-        // Without a grace the number of active keys stays as it is.
-        if let Some(owner) = old.account.filter(|_| grace_days != 0) {
-            self.ensure_room_for_key(owner)?;
-        }
         let text = new_api_key_text();
         let grace_seconds = i64::from(grace_days) * SECONDS_PER_DAY;
-        let outcome = self.change(Change::RollApiKey(KeyRoll {
-            old: id,
-            digest: api_key_digest(&text),
-            partial: api_key_partial(&text),
-            old_ends_at: self.effective_now.plus_seconds(grace_seconds),
+        let bound = old.account.and_then(|owner| self.bound_of(owner));
+        let outcome = self.change(Change::RenewApiKey(KeyRenewal {
+            roll: KeyRoll {
+                old: id,
+                digest: api_key_digest(&text),
+                partial: api_key_partial(&text),
+                old_ends_at: self.effective_now.plus_seconds(grace_seconds),
+            },
+            expires_at,
+            bound,
         }))?;
         match outcome {
             Outcome::ApiKey(api_key) => Ok((api_key, text)),
-            _ => Err(OperationRejection::KeyRevoked(id).into()),
+            refused => Err(room_rejection(&refused, bound)
+                .unwrap_or(OperationRejection::KeyRevoked(id))
+                .into()),
         }
     }
 
-    /// The bounds apply to users. The operator, who controls the machine, may exceed them.
-    fn ensure_room_for_key(&self, owner: AccountId) -> Result<(), OperationRejection> {
+    /// The bounds of an account. They apply to users; the operator, who controls the machine, may
+    /// exceed them.
+    fn bound_of(&self, owner: AccountId) -> Option<KeyBound> {
         if self.actor == Actor::CommandLine {
-            return Ok(());
+            return None;
         }
-        let api_keys = self.engine.accounts().api_keys_of(owner);
-        if KEYS_MAX <= api_keys.len() {
-            return Err(OperationRejection::TooManyKeys);
-        }
-        let is_active =
-            |api_key: &&ApiKey| api_key.state(self.effective_now) == ApiKeyState::Active;
-        let active_max = self.active_keys_max(owner);
-        if active_max <= api_keys.iter().filter(is_active).count() {
-            return Err(OperationRejection::TooManyActiveKeys(active_max));
-        }
-        Ok(())
+        Some(KeyBound {
+            keys_max: KEYS_MAX as u64,
+            active_max: self.active_keys_max(owner) as u64,
+        })
     }
 
     /// Active keys that an account may have.
-    fn active_keys_max(&self, owner: AccountId) -> usize {
+    pub fn active_keys_max(&self, owner: AccountId) -> usize {
         let keys_max = self.config.accounts.keys_max;
         let account = self.engine.accounts().get(owner);
         match account.map(|account| account.role) {
@@ -213,6 +240,8 @@ impl Operations<'_> {
             created_at: api_key.created_at.to_string(),
             last_used_at: last_used_at.map(|at| at.to_string()),
             expires_at: api_key.expires_at.map(|at| at.to_string()),
+            ends_at: api_key.ends_at().map(|at| at.to_string()),
+            replaced_by: api_key.replaced_by.map(|id| id.0),
             state: self.state_of(api_key).to_owned(),
             requests: usage.requests,
             downloads: usage.downloads,
@@ -275,13 +304,7 @@ impl Operation for CreateKey {
             }
             None => None,
         };
-        let expiry = match self.expires_at {
-            Some(text) => {
-                let at = Timestamp::parse(&text).ok_or(OperationRejection::InvalidTime(text))?;
-                Expiry::At(at)
-            }
-            None => Expiry::Never,
-        };
+        let expiry = expiry_at(self.expires_at)?;
         let (api_key, text) = operations.create_api_key(&KeyDraft {
             name,
             account: account.map(|account| account.id),
@@ -422,6 +445,8 @@ pub struct RollKey {
     pub id: u64,
     /// Days for which the old key goes on working.
     pub grace_days: u32,
+    /// First second at which the new key is expired; none means never.
+    pub expires_at: Option<String>,
 }
 
 /// Answer of [`RollKey`]: the only time that the new key is shown.
@@ -442,7 +467,8 @@ impl Operation for RollKey {
 
     fn execute(self, operations: &Operations<'_>) -> Result<KeyRolled, OperationError> {
         let id = ApiKeyId(self.id);
-        let (api_key, text) = operations.roll_api_key(id, self.grace_days)?;
+        let expiry = expiry_at(self.expires_at)?;
+        let (api_key, text) = operations.roll_api_key(id, self.grace_days, expiry)?;
         let old_ends_at = operations.known_key(id)?.revoked_at;
         Ok(KeyRolled {
             created: operations.created(api_key, text),
@@ -489,6 +515,11 @@ pub struct KeyListed {
     pub last_used_at: Option<String>,
     /// First second at which it is expired, or null.
     pub expires_at: Option<String>,
+    /// First second at which it is no longer valid: the expiry, or the end that a roll has set, if
+    /// that is earlier; or null.
+    pub ends_at: Option<String>,
+    /// Number of the key that took its place when it was rolled, or null.
+    pub replaced_by: Option<u64>,
     /// `active`, `expired` or `revoked`.
     pub state: String,
     /// Requests that consumed its window.
@@ -543,6 +574,28 @@ impl DayShown {
             client_errors: usage.client_errors,
             limited: usage.limited,
         }
+    }
+}
+
+/// The expiry of an operation: a moment, or never.
+fn expiry_at(text: Option<String>) -> Result<Expiry, OperationRejection> {
+    match text {
+        Some(text) => {
+            let at = Timestamp::parse(&text).ok_or(OperationRejection::InvalidTime(text))?;
+            Ok(Expiry::At(at))
+        }
+        None => Ok(Expiry::Never),
+    }
+}
+
+/// The rejection of a key that found no room.
+fn room_rejection(outcome: &Outcome, bound: Option<KeyBound>) -> Option<OperationRejection> {
+    match (outcome, bound) {
+        (Outcome::TooManyKeys, _) => Some(OperationRejection::TooManyKeys),
+        (Outcome::TooManyActiveKeys, Some(bound)) => Some(OperationRejection::TooManyActiveKeys(
+            bound.active_max as usize,
+        )),
+        _ => None,
     }
 }
 

@@ -138,6 +138,9 @@ pub enum OperationRejection {
     /// No account has this address.
     #[error("no account {0} (subcat account list shows all)")]
     UnknownAccount(String),
+    /// No one-time link has this id.
+    #[error("no link {0} (subcat account links shows all): it was used, withdrawn, or has ended")]
+    UnknownLink(String),
     /// Not the id of a record.
     #[error("{0} is not a UUID")]
     InvalidRecordId(String),

@@ -2,13 +2,14 @@
 
 use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
-use super::{accounts, api_keys, cluster, files, import_paths, live, maintenance, records};
+use super::{accounts, api_keys, cluster, files, import_paths, links, live, maintenance, records};
 
 /// Every operation, in the lists of their files.
-static OPERATIONS: [&[OperationEntry]; 8] = [
+static OPERATIONS: [&[OperationEntry]; 9] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,
     accounts::OPERATIONS,
+    links::OPERATIONS,
     files::OPERATIONS,
     import_paths::OPERATIONS,
     maintenance::OPERATIONS,

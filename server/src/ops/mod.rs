@@ -13,6 +13,7 @@ mod execute;
 mod files;
 mod import;
 mod import_paths;
+mod links;
 mod live;
 mod maintenance;
 mod operation;
@@ -40,6 +41,7 @@ pub use import::{
 pub use import_paths::{
     FolderName, ForgetPaths, ListPaths, PathRow, PathsForgotten, PathsRemembered, RememberPaths,
 };
+pub use links::{LinkListed, ListLinks, WithdrawLink, link_id};
 pub use live::{LiveRead, LiveRoute, ReadLive};
 pub use maintenance::{
     BackUpCatalog, BackupMade, CompactStores, ExplainSearch, ReadStats, ReloadSettings,

@@ -243,6 +243,8 @@ const fn ends_keys(change: &Change) -> bool {
         change,
         Change::RevokeApiKey(_)
             | Change::RollApiKey(_)
+            | Change::RenewApiKey(_)
+            | Change::ReplaceFeedKey(_)
             | Change::SetDisabled(_, true)
             | Change::DeleteAccount(_)
     )
@@ -278,9 +280,14 @@ impl AffectedKeys {
     const fn of(change: &Change) -> Self {
         match change {
             Change::SetDisabled(id, _) | Change::DeleteAccount(id) => Self::OfAccount(*id),
-            Change::CreateApiKey(_) => Self::Created,
+            Change::CreateApiKey(_) | Change::CreateApiKeyWithin(..) => Self::Created,
+            Change::ReplaceFeedKey(new) => match new.account {
+                Some(owner) => Self::OfAccount(owner),
+                None => Self::Created,
+            },
             Change::RevokeApiKey(id) | Change::SetApiKeyLimit(id, _) => Self::One(*id),
             Change::RollApiKey(roll) => Self::Rolled(roll.old),
+            Change::RenewApiKey(renewal) => Self::Rolled(renewal.roll.old),
             Change::CreateAccount(_)
             | Change::SetRole(..)
             | Change::SetEmail(..)
@@ -290,6 +297,11 @@ impl AffectedKeys {
             | Change::SetDisplayName(..)
             | Change::RenameApiKey(..)
             | Change::SetRegistration(_)
+            | Change::IssueLink(_)
+            | Change::WithdrawLink(_)
+            | Change::ReplaceRecoveryCodes(..)
+            | Change::AcceptInvitation(..)
+            | Change::SetPasswordByLink { .. }
             | Change::CloseSessions(_) => Self::None,
         }
     }

@@ -461,6 +461,7 @@ mod tests {
             created_at: Timestamp::parse("2026-01-01").unwrap(),
             expires_at: None,
             revoked_at: None,
+            replaced_by: None,
         }
     }
 

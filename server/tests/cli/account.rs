@@ -35,6 +35,11 @@ fn an_account_is_created_listed_changed_and_disabled() {
         assert_eq!(keys[0]["state"], "account disabled");
         let listed = place.run(&["account", "second-steps", "--json"]).json();
         assert_eq!(listed, json!([]));
+        let links = place.run(&["account", "links", "--json"]).json();
+        assert_eq!(links, json!([]));
+        let unknown = place.run(&["account", "links", "withdraw", "0000000000000000"]);
+        let sentence = unknown.fails(1);
+        assert!(sentence.contains("no link"), "{sentence}");
         let text = place.run(&["account", "totp-off", "ana@example.org"]).ok();
         assert!(text.contains("password alone"), "{text}");
         let text = place.run(&["account", "delete", "ana@example.org"]).ok();

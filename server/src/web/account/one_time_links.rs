@@ -4,9 +4,10 @@
 //! The state file holds the digest of each token, so that links outlive a restart and a copy of the
 //! file opens no account.
 
-use subcat_engine::{Engine, LinkPurpose, OneTimeLink, Outcome, StateEvent, Timestamp};
+use subcat_engine::{AccountId, LinkPurpose, OneTimeLink, Timestamp};
 
 use crate::auth::api_key_digest;
+use crate::ops::Operations;
 use crate::web::frame::secret::Secret;
 
 /// Lifetime of a link in seconds.
@@ -17,34 +18,36 @@ const fn seconds(purpose: LinkPurpose) -> i64 {
     }
 }
 
-/// A new link: its path, and the event that stores it.
-pub(crate) fn make(purpose: LinkPurpose, now: Timestamp) -> (String, StateEvent) {
+/// A new link of an administrator, and its path.
+pub(crate) fn make(
+    purpose: LinkPurpose,
+    issuer: AccountId,
+    now: Timestamp,
+) -> (String, OneTimeLink) {
     let secret = Secret::random();
     let link = OneTimeLink {
         digest: api_key_digest(secret.as_str()),
         purpose,
+        issuer: Some(issuer),
         expires_at: now.plus_seconds(seconds(purpose)),
     };
-    let path = format!("/link/{}", secret.as_str());
-    (path, StateEvent::IssueLink(link))
+    (format!("/link/{}", secret.as_str()), link)
 }
 
-/// Purpose of an unused link.
-pub(crate) fn purpose(
-    engine: &Engine,
+/// The valid link with this token: it was not used or withdrawn, and its maker is an administrator.
+pub(crate) fn find(
+    operations: &Operations<'_>,
     token: &str,
-    now: Timestamp,
-) -> subcat_engine::Result<Option<LinkPurpose>> {
+) -> subcat_engine::Result<Option<OneTimeLink>> {
     // Looked up by its digest: how long that takes says nothing about the token.
-    let link = engine.accounts().link(&api_key_digest(token))?;
-    let valid = link.filter(|link| !link.is_expired(now));
-    Ok(valid.map(|link| link.purpose))
+    let link = operations.engine.accounts().link(&api_key_digest(token))?;
+    let now = operations.effective_now;
+    Ok(link.filter(|link| !link.is_expired(now) && operations.has_issuer(link)))
 }
 
-/// Uses a link up: of two callers with the same one only the first gets true.
-pub(crate) fn take(engine: &Engine, token: &str) -> subcat_engine::Result<bool> {
-    let taken = StateEvent::TakeLink(api_key_digest(token));
-    Ok(engine.apply(vec![taken])? == [Outcome::Done])
+/// Returns true for a text that could be the token of a link.
+pub(crate) fn is_token(text: &str) -> bool {
+    text.len() == Secret::random().as_str().len() && text.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
@@ -56,11 +59,10 @@ mod tests {
     #[test]
     fn a_link_is_stored_by_its_digest_and_ends() {
         let now = Timestamp::parse("2026-05-03").unwrap();
-        let (path, event) = make(LinkPurpose::Invitation(Role::User), now);
-        let StateEvent::IssueLink(link) = event else {
-            panic!("{event:?}");
-        };
+        let (path, link) = make(LinkPurpose::Invitation(Role::User), AccountId(1), now);
         let token = path.strip_prefix("/link/").unwrap();
+        assert!(is_token(token));
+        assert!(!is_token("0000"));
         assert_eq!(link.digest, api_key_digest(token));
         assert!(!link.is_expired(now.plus_seconds(7 * 86_400 - 1)));
         assert!(link.is_expired(now.plus_seconds(7 * 86_400)));

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use subcat_engine::{Account, Outcome, SecondStep, StateEvent};
+use subcat_engine::{Account, Outcome, Role, SecondStep, StateEvent};
 
 use super::sign_in::known_device;
 use super::totp;
 use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::FormRejection;
 use crate::web::frame::hashing::Applicant;
+use crate::web::frame::hashing_share::HashingSubject;
 use crate::web::frame::throttle::AttemptSubject;
 use crate::web::frame::web_request::WebRequest;
 
@@ -24,8 +25,15 @@ pub(super) async fn is_password(
     request.site.throttle.take(&subjects, request.elapsed())?;
     let hash = account.password_hash.clone();
     let typed = request.form.raw(field);
+    let applicant = match account.role {
+        Role::Admin => Applicant::Administrator,
+        Role::User => Applicant::Known,
+    };
     let hashing = &request.site.hashing;
-    let verified = hashing.verify(Applicant::Known, typed, Some(hash)).await;
+    let verified = match hashing.enter(HashingSubject::Account(account.id.0)).await {
+        Ok(_of_account) => hashing.verify(applicant, typed, Some(hash)).await,
+        Err(refused) => Err(refused),
+    };
     // What is right, or could not be tried, is not counted.
     if !matches!(verified, Ok(false)) {
         request.site.throttle.give_back(&subjects);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::header::SET_COOKIE;
-use subcat_engine::{ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
+use subcat_engine::{AccountId, ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
 
 use super::owner_check::{is_password, refuse_code};
 use super::sign_in::{display_name, new_password};
@@ -18,6 +18,7 @@ use crate::web::frame::hashing::Applicant;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::session;
+use crate::web::frame::throttle::AttemptSubject;
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -31,6 +32,10 @@ struct ProfilePage<'a> {
     new_email: &'a str,
     since: String,
     has_second_step: bool,
+    /// Day on which the address of the feeds was made; empty without one.
+    feed_since: String,
+    /// One-time value of the form of such an address.
+    token: String,
     sessions: Vec<SessionRow>,
 }
 
@@ -117,6 +122,8 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
             .accounts()
             .second_step(account.id)
             .is_some(),
+        feed_since: feed_since(request, account.id),
+        token: request.site.form_tokens.issue(),
         since: request.lang.date(account.created_at),
         sessions: open_sessions(request)?
             .iter()
@@ -124,6 +131,15 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
             .collect(),
     };
     answer::page(status, &template)
+}
+
+/// The day on which the address of the account's feeds was made; empty without one.
+fn feed_since(request: &WebRequest, account: AccountId) -> String {
+    let keys = request.site.service.engine.accounts().api_keys_of(account);
+    let is_open =
+        |key: &&ApiKey| is_feed_key(key) && key.state(request.effective_now) == ApiKeyState::Active;
+    let key = keys.iter().rfind(is_open);
+    key.map_or(String::new(), |key| request.lang.date(key.created_at))
 }
 
 /// `POST /profile`: `action` is `name`, `address`, `password` or `session`.
@@ -138,7 +154,8 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     }
 }
 
-/// Changes the address, by which the account signs in from then on.
+/// Changes the address, by which the account signs in from then on: this session ends, whether the
+/// address was free or not.
 async fn change_address(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
     let Some(email) = Email::parse(request.form.get("email")) else {
@@ -147,14 +164,20 @@ async fn change_address(request: &Arc<WebRequest>) -> PageResult {
     if !is_password(request, &account, "address-password").await? {
         return profile_page(request, Some(FormRejection::WrongPasswordForAddress));
     }
+    let subjects = [AttemptSubject::AddressChange(account.id.0)];
+    request.site.throttle.take(&subjects, request.elapsed())?;
     request
         .blocking(move |request| {
+            let service = &request.site.service;
+            let this = request.viewer()?.session_digest;
             let changed = Change::SetEmail(account.id, email);
-            let actor = Actor::Account(&account.email);
-            match request.site.service.change(changed, actor)? {
-                Outcome::EmailTaken => profile_page(request, Some(FormRejection::EmailTaken)),
-                _ => Ok(request.see_other_with("/profile", Notice::AddressChanged)),
-            }
+            let closed = StateEvent::CloseSession(this);
+            // The same for an address that is taken: nobody learns which ones have accounts.
+            service.change_with_session(changed, closed, Actor::Account(&account.email))?;
+            let mut response = request.see_other_with("/signin", Notice::AddressAsked);
+            let cookie = session::forget(request.is_secure);
+            response.headers_mut().append(SET_COOKIE, cookie);
+            Ok(response)
         })
         .await
 }

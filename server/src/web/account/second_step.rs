@@ -17,7 +17,7 @@ use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::{FormFault, FormRejection};
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
-use crate::web::frame::params::Params;
+use crate::web::frame::params::{self, Params};
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -158,7 +158,8 @@ fn step_page(
     answer::page(status, &template)
 }
 
-/// `POST /profile/second-step`: `action` is `on` or `off`; both need the password and a code.
+/// `POST /profile/second-step`: `action` is `on`, `off`, or `codes` for new recovery codes; all
+/// need the password and a code.
 pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
     let secret = totp::parse_secret(request.form.get("secret"));
@@ -174,8 +175,15 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     if let Some(rejection) = refuse_code(request, &account).await? {
         return step_page(request, secret, Some(rejection));
     }
+    let is_codes = request.form.get("action") == "codes";
     request
-        .blocking(move |request| turn_off(request, &account))
+        .blocking(move |request| {
+            if is_codes {
+                replace_codes(request, &account)
+            } else {
+                turn_off(request, &account)
+            }
+        })
         .await
 }
 
@@ -199,10 +207,30 @@ fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageRes
         recovery_digests,
     };
     set(request, account, Some(second))?;
+    recovery_page(request, codes, false)
+}
+
+/// New recovery codes: the others end.
+fn replace_codes(request: &WebRequest, account: &Account) -> PageResult {
+    let (digests, codes) = totp::new_recovery_codes();
+    let change = Change::ReplaceRecoveryCodes(account.id, digests);
+    let actor = Actor::Account(&account.email);
+    request.site.service.change(change, actor)?;
+    recovery_page(request, codes, true)
+}
+
+/// The page that shows recovery codes, this once.
+fn recovery_page(request: &WebRequest, codes: Vec<String>, is_replaced: bool) -> PageResult {
     let mut page = request.frame("/profile");
     // Switching the language would load the page again, without the codes.
     page.is_switchable = false;
-    answer::page(StatusCode::OK, &RecoveryPage { page, codes })
+    let template = RecoveryPage {
+        page,
+        download: params::encode(&codes.join("\n")).into_owned(),
+        codes,
+        is_replaced,
+    };
+    answer::page(StatusCode::OK, &template)
 }
 
 #[derive(Template)]
@@ -210,6 +238,10 @@ fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageRes
 struct RecoveryPage {
     page: Frame,
     codes: Vec<String>,
+    /// The codes as a file, in the form of an address.
+    download: String,
+    /// True if they take the place of others.
+    is_replaced: bool,
 }
 
 fn turn_off(request: &WebRequest, account: &Account) -> PageResult {

@@ -22,6 +22,7 @@ use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::{FormFault, FormRejection};
 use crate::web::frame::hashing::Applicant;
+use crate::web::frame::hashing_share::{HashingQueueError, HashingSubject};
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::{self, Params};
@@ -220,20 +221,17 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         response.headers_mut().insert(RETRY_AFTER, seconds);
         return Ok(response);
     }
-    let stored = account
-        .as_ref()
-        .map(|account| account.password_hash.clone());
-    let password = request.form.raw("password");
-    // Verified even without an account or for a disabled one: the time must not tell.
-    let applicant = match subjects.as_slice() {
-        [AttemptSubject::SignInDevice(_)] => Applicant::Known,
-        _ => Applicant::Unknown,
-    };
-    let hashing = &request.site.hashing;
-    let verified = hashing.verify(applicant, password, stored).await;
+    let right: Vec<AttemptSubject> = account
+        .iter()
+        .map(|account| AttemptSubject::SignInRight(account.id.0))
+        .collect();
+    let verified = verify(request, account.as_ref(), &subjects).await;
     if verified.is_err() {
         // Nothing was tried: a flood that keeps the server busy must not cost others their tries.
         request.site.throttle.give_back(&subjects);
+    }
+    if !matches!(verified, Ok(true)) {
+        request.site.throttle.give_back(&right);
     }
     let is_right = verified?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
@@ -244,8 +242,51 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         let form = AccountFormPage::sign_in(request);
         return form.rejected(request, FormRejection::WrongCredentials);
     };
-    request.site.throttle.give_back(&subjects);
+    // What is right is counted by itself.
+    let tries: Vec<_> = subjects
+        .iter()
+        .filter(|it| !right.contains(it))
+        .cloned()
+        .collect();
+    request.site.throttle.give_back(&tries);
     pass(request, &account, &next_of(request.form.get("next"))).await
+}
+
+/// Verifies the password of a sign-in when its account and its network have room in the queue.
+///
+/// It is verified even without an account or for a disabled one: the time must not tell.
+async fn verify(
+    request: &WebRequest,
+    account: Option<&Account>,
+    subjects: &[AttemptSubject],
+) -> Result<bool, HashingQueueError> {
+    let is_known = subjects
+        .iter()
+        .any(|subject| matches!(subject, AttemptSubject::SignInDevice(_)));
+    let is_administrator = account.is_some_and(|account| account.role == Role::Admin);
+    let applicant = match (is_known, is_administrator) {
+        (true, true) => Applicant::Administrator,
+        (true, false) => Applicant::Known,
+        (false, _) => Applicant::Unknown,
+    };
+    let hashing = &request.site.hashing;
+    let mut places = Vec::new();
+    if let Some(account) = account {
+        let id = account.id.0;
+        let subject = match applicant {
+            Applicant::Unknown => HashingSubject::AccountOfOutsider(id),
+            Applicant::Known | Applicant::Administrator => HashingSubject::Account(id),
+        };
+        places.push(hashing.enter(subject).await?);
+    }
+    // Known browsers are bounded by their account.
+    if applicant == Applicant::Unknown {
+        let network = HashingSubject::Network(request.peer);
+        places.push(hashing.enter(network).await?);
+    }
+    let stored = account.map(|account| account.password_hash.clone());
+    let password = request.form.raw("password");
+    hashing.verify(applicant, password, stored).await
 }
 
 /// Goes on after the right password: to the second step of the account, if it has one.
@@ -296,7 +337,7 @@ fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result
         detail: String::new(),
     };
     let engine = &request.site.service.engine;
-    engine.apply(vec![StateEvent::Audit(line)])?;
+    engine.apply(vec![StateEvent::AuditSignIn(line)])?;
     Ok(())
 }
 
@@ -310,7 +351,8 @@ fn sign_in_subjects(
     let counted = match account {
         Some(account) => {
             if let Some(proof) = known_device(request, account) {
-                return vec![AttemptSubject::SignInDevice(proof)];
+                let right = AttemptSubject::SignInRight(account.id.0);
+                return vec![AttemptSubject::SignInDevice(proof), right];
             }
             let mut hasher = DefaultHasher::new();
             account.password_hash.hash(&mut hasher);
@@ -322,11 +364,13 @@ fn sign_in_subjects(
             SignInAccount::Unknown(email)
         }
     };
-    vec![
+    let mut subjects = vec![
         AttemptSubject::SignInPair(counted.clone(), request.peer),
         AttemptSubject::SignInAccount(counted),
         AttemptSubject::SignInAddress(request.peer),
-    ]
+    ];
+    subjects.extend(account.map(|account| AttemptSubject::SignInRight(account.id.0)));
+    subjects
 }
 
 /// Opens a new session and closes the one that the browser had, so that a session cookie planted
@@ -495,11 +539,6 @@ impl AccountDraft {
             password: new_password(request, "password", &email)?,
             email,
         })
-    }
-
-    /// The address of the account.
-    pub(crate) fn email(&self) -> &Email {
-        &self.email
     }
 
     /// The account with its password hashed.

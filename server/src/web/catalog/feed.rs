@@ -6,25 +6,21 @@
 use askama::Template;
 use http::header::CACHE_CONTROL;
 use http::{HeaderValue, StatusCode};
-use subcat_engine::{
-    ApiKey, Change, Doc, ListPage, NewApiKey, Outcome, Scopes, Snapshot, TitlePart,
-};
+use subcat_engine::{ApiKey, Doc, ListPage, Scopes, Snapshot, TitlePart};
 
 use super::record_view::{RecordView, title_number};
 use super::results;
 use super::search_box;
-use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
 use crate::limits::{FEED_ENTRIES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
+use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
+use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::{self, Params};
 use crate::web::frame::throttle::AttemptSubject;
 use crate::web::frame::web_request::WebRequest;
-
-/// Name of the key of a feed, in the lists of the command line.
-const FEED_KEY_NAME: &str = "feed";
 
 #[derive(Template)]
 #[template(path = "catalog/feed.xml")]
@@ -145,34 +141,25 @@ struct AddressPage {
 }
 
 /// `POST /profile/feed`: a new address for the feeds of the account, which is shown this once. The
-/// one before it ends.
+/// one before it ends; with `action=end` without a new one.
 pub(crate) fn renew(request: &WebRequest) -> PageResult {
     let account = &request.viewer()?.account;
-    let service = &request.site.service;
     let actor = Actor::Account(&account.email);
-    let keys = service.engine.accounts().api_keys_of(account.id);
-    for key in keys
-        .iter()
-        .filter(|key| is_feed_key(key) && key.revoked_at.is_none())
-    {
-        service.change(Change::RevokeApiKey(key.id), actor)?;
+    let operations = Operations::of_service(&request.site.service, actor);
+    if request.form.get("action") == "end" {
+        let keys = operations.engine.accounts().api_keys_of(account.id);
+        for key in keys.iter().filter(|key| is_feed_key(key)) {
+            operations.revoke_api_key(key.id)?;
+        }
+        return Ok(request.see_other_with("/profile", Notice::FeedEnded));
     }
-    let text = new_api_key_text();
-    let created = service.change(
-        Change::CreateApiKey(NewApiKey {
-            account: Some(account.id),
-            name: FEED_KEY_NAME.to_owned(),
-            digest: api_key_digest(&text),
-            partial: api_key_partial(&text),
-            scopes: Scopes::NONE,
-            limit: None,
-            expires_at: None,
-        }),
-        actor,
-    )?;
-    if !matches!(created, Outcome::ApiKey(_)) {
-        return Err(PageError::NotSignedIn);
-    }
+    // A reload of the answer would end the address that was just copied.
+    let token = request.form.get("token");
+    let Ok(claim) = request.site.form_tokens.claim(account.id, token) else {
+        return Ok(request.see_other_with("/profile", Notice::FeedExists));
+    };
+    let (_, text) = operations.replace_feed_key(account.id)?;
+    claim.finish_unnamed();
     let mut page = request.frame("/profile");
     // Switching the language would load the page again, without the address.
     page.is_switchable = false;

@@ -4,11 +4,14 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{Account, AccountId, ApiKey, ApiKeyState, AuditEntry, Role, Session};
+use subcat_engine::{
+    Account, AccountId, ApiKey, ApiKeyState, AuditEntry, LinkPurpose, OneTimeLink, Role, Session,
+};
 
 use crate::limits::{ACCOUNTS_SHOWN_MAX, SIGN_IN_ENTRIES_READ_MAX};
-use crate::ops::Operations;
+use crate::ops::{Operations, link_id};
 use crate::service::Actor;
+use crate::web::catalog::feed::is_feed_key;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
@@ -56,11 +59,52 @@ struct AccountsPage<'a> {
     is_truncated: bool,
     /// True if the settings say whether registration is open, and not the administrators.
     is_registration_set: bool,
+    links: Vec<LinkRow>,
+    /// One-time value of the form of an invitation.
+    token: String,
+}
+
+/// A one-time link that is valid.
+struct LinkRow {
+    id: String,
+    purpose: &'static str,
+    /// Address of the account whose password it sets; empty for an invitation.
+    email: String,
+    maker: String,
+    ends: String,
+}
+
+impl LinkRow {
+    fn new(request: &WebRequest, link: &OneTimeLink) -> Self {
+        let lang = request.lang;
+        let accounts = request.site.service.engine.accounts();
+        let address = |id: Option<AccountId>| {
+            let account = id.and_then(|id| accounts.get(id));
+            account.map_or(String::new(), |account| account.email.as_str().to_owned())
+        };
+        Self {
+            id: link_id(link),
+            purpose: match link.purpose {
+                LinkPurpose::Invitation(Role::Admin) => {
+                    lang.t("Invitation: administrator", "Invitación: administrador")
+                }
+                LinkPurpose::Invitation(Role::User) => {
+                    lang.t("Invitation: user", "Invitación: usuario")
+                }
+                LinkPurpose::NewPassword(_) => lang.t("New password", "Contraseña nueva"),
+            },
+            email: address(link.account()),
+            maker: address(link.issuer),
+            ends: lang.moment(link.expires_at),
+        }
+    }
 }
 
 /// `GET /admin/accounts`: newest first; `find` is part of an address or a name.
 pub(crate) fn show_all(request: &WebRequest) -> PageResult {
-    request.admin()?;
+    let viewer = request.admin()?;
+    let actor = Actor::Account(&viewer.account.email);
+    let links = Operations::of_service(&request.site.service, actor).links()?;
     let engine = &request.site.service.engine;
     let find = request.query.get("find");
     let wanted = find.to_lowercase();
@@ -74,6 +118,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
         .accounts()
         .api_keys()
         .iter()
+        .filter(|key| !is_feed_key(key))
         .filter_map(|key| key.account)
     {
         *keys_counts.entry(owner).or_default() += 1;
@@ -92,6 +137,8 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
         rows: rows.collect(),
         is_truncated,
         is_registration_set: request.site.service.is_registration_set(),
+        links: links.iter().map(|it| LinkRow::new(request, it)).collect(),
+        token: request.site.form_tokens.issue(),
     };
     answer::page(StatusCode::OK, &template)
 }
@@ -124,6 +171,8 @@ struct AccountPage {
     /// Open sessions, newest first.
     sessions: Vec<SessionLine>,
     list: KeyList,
+    /// One-time value of the form of a link for a new password.
+    token: String,
 }
 
 /// An open session, as administrators see it.
@@ -151,6 +200,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
         last_sign_in: last_sign_in(request, account.id)?,
         sessions: session_lines(request, account.id),
         list: KeyList::of(request, account.id)?,
+        token: request.site.form_tokens.issue(),
     };
     answer::page(StatusCode::OK, &template)
 }
@@ -225,7 +275,8 @@ pub(crate) fn show_change(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.admin()?;
     let account = find(request, number)?;
     if account.id == viewer.account.id {
-        return Err(PageError::Forbidden);
+        let location = format!("/admin/accounts/{}", account.id.0);
+        return Ok(request.see_other_with(&location, Notice::OwnAccount));
     }
     let action = request.query.get("action");
     let change = AccountChange::parse(action).ok_or(PageError::NotFound)?;

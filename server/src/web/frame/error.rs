@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::header::InvalidHeaderValue;
 use subcat_engine::{ContentHash, RecordId};
 
-use super::hashing::HashingQueueError;
+use super::hashing_share::HashingQueueError;
 use super::throttle::AttemptsRejection;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::ops::{OperationError, OperationRejection};

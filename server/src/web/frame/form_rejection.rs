@@ -32,8 +32,6 @@ pub(crate) enum FormRejection {
     PasswordTooCommon,
     InvalidKeyName,
     InvalidLimit,
-    /// An expiry is filled in, but another one is chosen.
-    AmbiguousExpiry,
     InvalidExpiryDate,
     InvalidExpiryDays,
     ExpiryPassed,
@@ -122,10 +120,7 @@ impl FormRejection {
             Self::PasswordTooShort | Self::PasswordTooLong | Self::PasswordTooCommon => password,
             Self::InvalidLimit => "requests",
             Self::InvalidExpiryDate => "expires_on",
-            Self::AmbiguousExpiry
-            | Self::InvalidExpiryDays
-            | Self::ExpiryPassed
-            | Self::ExpiryTooFar => "expires",
+            Self::InvalidExpiryDays | Self::ExpiryPassed | Self::ExpiryTooFar => "expires",
             Self::NoScopes => "scope",
         };
         let text = self.text(lang);
@@ -218,13 +213,9 @@ impl FormRejection {
                 "Enter two whole numbers of at least 1, or leave both empty.",
                 "Escribe dos números enteros de 1 como mínimo, o deja los dos campos vacíos.",
             ),
-            Self::AmbiguousExpiry => lang.t(
-                "You entered a date or a number of days, but chose another option.",
-                "Has escrito una fecha o un número de días, pero has elegido otra opción.",
-            ),
             Self::InvalidExpiryDate => lang.t(
-                "Enter the date as YYYY-MM-DD.",
-                "Escribe la fecha como AAAA-MM-DD.",
+                "Choose the day on which the key expires.",
+                "Elige el día en que caduca la clave.",
             ),
             Self::InvalidExpiryDays => lang.t(
                 "Enter the number of days as a whole number.",

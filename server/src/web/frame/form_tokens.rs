@@ -38,7 +38,8 @@ struct UsedToken {
 /// Reason why a form is not processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenRejection {
-    /// The form was sent before. The key that it created; `None` while it is being created.
+    /// The form was sent before. The key that it created; `None` while it is being created, or if
+    /// it created something else.
     Used(Option<ApiKeyId>),
     /// The form comes from before the restart of the server, or from nowhere.
     Unknown,
@@ -119,6 +120,11 @@ impl TokenClaim<'_> {
         self.text.clear();
     }
 
+    /// Remembers that the form has created something that has no number.
+    pub(crate) fn finish_unnamed(mut self) {
+        self.text.clear();
+    }
+
     fn find<'t>(&self, used: &'t mut VecDeque<UsedToken>) -> Option<&'t mut UsedToken> {
         used.iter_mut()
             .rev()
@@ -157,6 +163,10 @@ mod tests {
         claim.finish(ApiKeyId(7));
         assert_eq!(again(), Some(TokenRejection::Used(Some(ApiKeyId(7)))));
         assert!(tokens.claim(AccountId(2), &token).is_ok());
+        let other = tokens.issue();
+        tokens.claim(ANA, &other).ok().unwrap().finish_unnamed();
+        let again = tokens.claim(ANA, &other).err();
+        assert_eq!(again, Some(TokenRejection::Used(None)));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use super::hashing_share::{HashingPermit, HashingQueueError, HashingShares, HashingSubject};
 use super::password::{self, Password, Workspace};
-use crate::limits::PASSWORD_QUEUE_MAX;
+use crate::limits::{ADMIN_PASSWORD_QUEUE_MAX, PASSWORD_QUEUE_MAX};
 use crate::runtime::Priority;
 use tokio::sync::oneshot;
 
@@ -25,6 +26,8 @@ type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
 /// Somebody whose password is hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Applicant {
+    /// An administrator with a session, or from a browser that has signed in before.
+    Administrator,
     /// Somebody with a session, a one-time link, or a browser that has signed in before.
     Known,
     /// Anybody else.
@@ -32,9 +35,11 @@ pub(crate) enum Applicant {
 }
 
 /// Passwords that wait, those of known applicants apart: a flood of sign-ins by others, from any
-/// number of networks, takes at most every second turn while somebody who is known waits.
+/// number of networks, takes at most every second turn while somebody who is known waits. Those of
+/// administrators come first: they are few, as each account has two places at most.
 #[derive(Default)]
 struct WaitingJobs {
+    administrators: VecDeque<Job>,
     known: VecDeque<Job>,
     unknown: VecDeque<Job>,
     /// True if the last job was that of a known applicant.
@@ -46,13 +51,17 @@ struct WaitingJobs {
 impl WaitingJobs {
     fn line(&mut self, applicant: Applicant) -> &mut VecDeque<Job> {
         match applicant {
+            Applicant::Administrator => &mut self.administrators,
             Applicant::Known => &mut self.known,
             Applicant::Unknown => &mut self.unknown,
         }
     }
 
-    /// The next job: while both wait, one of each in turn.
+    /// The next job: that of an administrator, else while both wait, one of each in turn.
     fn take(&mut self) -> Option<(Applicant, Job)> {
+        if let Some(job) = self.administrators.pop_front() {
+            return Some((Applicant::Administrator, job));
+        }
         let is_known = match (self.known.is_empty(), self.unknown.is_empty()) {
             (false, false) => !self.was_known,
             (is_empty, _) => !is_empty,
@@ -80,7 +89,11 @@ impl HashingQueue {
     fn put(&self, applicant: Applicant, job: Job) -> Result<(), HashingQueueError> {
         let mut waiting = self.waiting.lock();
         let line = waiting.line(applicant);
-        if PASSWORD_QUEUE_MAX <= line.len() {
+        let jobs_max = match applicant {
+            Applicant::Administrator => ADMIN_PASSWORD_QUEUE_MAX,
+            Applicant::Known | Applicant::Unknown => PASSWORD_QUEUE_MAX,
+        };
+        if jobs_max <= line.len() {
             return Err(HashingQueueError);
         }
         line.push_back(job);
@@ -92,12 +105,8 @@ impl HashingQueue {
 /// Threads that only run argon2. They end when the pool is dropped.
 pub(crate) struct HashingPool {
     queue: Arc<HashingQueue>,
+    shares: HashingShares,
 }
-
-/// The queue of passwords is full: this one would wait for more than about two seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many passwords wait to be hashed")]
-pub(crate) struct HashingQueueError;
 
 impl HashingPool {
     /// Starts half as many threads as there are cores, at least one.
@@ -109,7 +118,10 @@ impl HashingPool {
                 .name("passwords".to_owned())
                 .spawn(move || work(&queue))?;
         }
-        Ok(Self { queue })
+        Ok(Self {
+            queue,
+            shares: HashingShares::default(),
+        })
     }
 
     /// [`Password::hash`], on the pool.
@@ -133,6 +145,14 @@ impl HashingPool {
         let verify =
             move |workspace: &mut _| password::verify_in(workspace, &text, stored.as_deref());
         self.run(applicant, verify).await
+    }
+
+    /// Waits until a password of this subject may be hashed: see [`HashingShares`].
+    pub(crate) async fn enter(
+        &self,
+        subject: HashingSubject,
+    ) -> Result<HashingPermit<'_>, HashingQueueError> {
+        self.shares.enter(subject).await
     }
 
     async fn run<T: Send + 'static>(
@@ -296,6 +316,9 @@ mod tests {
         let order = std::iter::from_fn(|| waiting.take());
         let order: Vec<_> = order.map(|(applicant, _)| applicant).take(7).collect();
         let (known, unknown) = (Applicant::Known, Applicant::Unknown);
+        waiting.administrators.push_back(Box::new(|_| {}));
+        let first = waiting.take().map(|(applicant, _)| applicant);
+        assert_eq!(first, Some(Applicant::Administrator));
         let expected = [known, unknown, known, unknown, known, unknown, unknown];
         assert_eq!(order, expected);
     }

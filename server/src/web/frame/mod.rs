@@ -8,6 +8,7 @@ pub(super) mod form_rejection;
 pub(super) mod form_tokens;
 pub(super) mod group_commit;
 pub(super) mod hashing;
+pub(super) mod hashing_share;
 pub(super) mod language;
 pub(super) mod notice;
 pub(super) mod origin;

@@ -35,8 +35,13 @@ pub(crate) enum Notice {
     AccountEnabled,
     RoleAdmin,
     RoleUser,
-    AddressChanged,
     AccountDeleted,
+    LinkExists,
+    LinkWithdrawn,
+    FeedExists,
+    FeedEnded,
+    OwnAccount,
+    AddressAsked,
     StepOff,
     StepMissing,
     CodeTooLate,
@@ -46,7 +51,7 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 29] = [
         Self::KeyRevoked,
         Self::KeyRenamed,
         Self::KeyLimitChanged,
@@ -63,7 +68,12 @@ impl Notice {
         Self::AccountEnabled,
         Self::RoleAdmin,
         Self::RoleUser,
-        Self::AddressChanged,
+        Self::LinkExists,
+        Self::LinkWithdrawn,
+        Self::FeedExists,
+        Self::FeedEnded,
+        Self::OwnAccount,
+        Self::AddressAsked,
         Self::AccountDeleted,
         Self::StepOff,
         Self::StepMissing,
@@ -92,7 +102,12 @@ impl Notice {
             Self::AccountEnabled => "account-enabled",
             Self::RoleAdmin => "role-admin",
             Self::RoleUser => "role-user",
-            Self::AddressChanged => "address-changed",
+            Self::LinkExists => "link-exists",
+            Self::LinkWithdrawn => "link-withdrawn",
+            Self::FeedExists => "feed-exists",
+            Self::FeedEnded => "feed-ended",
+            Self::OwnAccount => "own-account",
+            Self::AddressAsked => "address-asked",
             Self::AccountDeleted => "account-deleted",
             Self::StepOff => "step-off",
             Self::StepMissing => "step-missing",
@@ -190,10 +205,6 @@ impl Notice {
                 "The account is no longer an administrator.",
                 "La cuenta ya no es de administrador.",
             ),
-            Self::AddressChanged => lang.t(
-                "Your email address has been changed. Use it to sign in.",
-                "Tu correo electrónico se ha cambiado. Úsalo para iniciar sesión.",
-            ),
             Self::AccountDeleted => lang.t(
                 "The account has been deleted. Its API keys are revoked.",
                 "La cuenta se ha eliminado. Sus claves de API están revocadas.",
@@ -221,6 +232,43 @@ impl Notice {
             Self::RegistrationClosed => lang.t(
                 "Registration is closed: accounts are created by invitation.",
                 "El registro está cerrado: las cuentas se crean por invitación.",
+            ),
+            _ => self.link_text(lang),
+        }
+    }
+
+    /// The message about links, feeds and addresses.
+    const fn link_text(self, lang: Lang) -> &'static str {
+        match self {
+            Self::AddressAsked => lang.t(
+                "Sign in again, by the new address. If that fails, it was not changed: use the old \
+                 one.",
+                "Inicia sesión con el correo nuevo. Si no funciona, no se ha cambiado: usa el \
+                 anterior.",
+            ),
+            Self::LinkExists => lang.t(
+                "This form had already been sent: its link exists, and is shown only once. If you \
+                 did not copy it, withdraw it and create another one.",
+                "Este formulario ya se había enviado: su enlace existe y se muestra una sola vez. \
+                 Si no lo copiaste, retíralo y crea otro.",
+            ),
+            Self::LinkWithdrawn => lang.t(
+                "The link has been withdrawn. Nobody can use it any more.",
+                "El enlace se ha retirado. Ya nadie puede usarlo.",
+            ),
+            Self::FeedExists => lang.t(
+                "This form had already been sent: the address exists, and is shown only once. If \
+                 you did not copy it, create another one.",
+                "Este formulario ya se había enviado: la dirección existe y se muestra una sola \
+                 vez. Si no la copiaste, crea otra.",
+            ),
+            Self::FeedEnded => lang.t(
+                "The address of your feeds has ended.",
+                "La dirección de tus fuentes ya no funciona.",
+            ),
+            Self::OwnAccount => lang.t(
+                "This is your own account. Another administrator can change it.",
+                "Esta es tu propia cuenta. Otro administrador puede cambiarla.",
             ),
             _ => "",
         }

@@ -128,7 +128,7 @@ fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>
             return None;
         }
         let account = engine.accounts().get(sign_in.account)?;
-        Some(StateEvent::Audit(AuditEntry {
+        Some(StateEvent::AuditSignIn(AuditEntry {
             at: session.created_at,
             actor: account.email.as_str().to_owned(),
             action: SIGN_IN_ACTION.to_owned(),

@@ -33,6 +33,8 @@ pub(crate) enum AttemptSubject {
     SignInAddress(ClientNetwork),
     /// Sign-ins from a browser that has signed in to the account before.
     SignInDevice([u8; 32]),
+    /// Sign-ins with the right password of an account: each costs as much as a wrong one.
+    SignInRight(u64),
     /// Sign-ups from one client address.
     SignUpAddress(ClientNetwork),
     /// Password changes of a signed-in account.
@@ -42,6 +44,9 @@ pub(crate) enum AttemptSubject {
     /// The same from a browser that has signed in to the account before: whoever knows the password
     /// alone does not lock its owner out.
     SignInCodeDevice([u8; 32]),
+    /// Changes of the address of an account: each may tell, at the next sign-in, whether an address
+    /// has an account.
+    AddressChange(u64),
     /// Forms that an account submits.
     Form(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
@@ -51,7 +56,7 @@ pub(crate) enum AttemptSubject {
 }
 
 /// Kinds of subjects, each with a table.
-const TABLES_COUNT: usize = 13;
+const TABLES_COUNT: usize = 15;
 
 impl AttemptSubject {
     /// Number of attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
@@ -64,7 +69,9 @@ impl AttemptSubject {
             | Self::SignInCodeDevice(_) => (10, Duration::from_secs(600)),
             Self::SignInAccount(_) => (50, Duration::from_secs(600)),
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
+            Self::SignInRight(_) => (30, Duration::from_secs(600)),
             Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
+            Self::AddressChange(_) => (5, Duration::from_secs(3600)),
             Self::Form(_) => (60, Duration::from_secs(60)),
             Self::Catalog(_) | Self::CatalogAddress(_) => (120, Duration::from_secs(60)),
         }
@@ -85,6 +92,8 @@ impl AttemptSubject {
             Self::CatalogAddress(_) => 10,
             Self::SignInCode(_) => 11,
             Self::SignInCodeDevice(_) => 12,
+            Self::AddressChange(_) => 13,
+            Self::SignInRight(_) => 14,
         }
     }
 }

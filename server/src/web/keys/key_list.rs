@@ -2,10 +2,13 @@
 
 use askama::Template;
 use http::StatusCode;
+use icu_normalizer::DecomposingNormalizerBorrowed;
 use subcat_engine::{AccountId, ApiKey, ApiKeyState, Timestamp};
 
 use super::scope_names::scope_names;
 use crate::limits::KEYS_PER_PAGE;
+use crate::ops::Operations;
+use crate::service::Actor;
 use crate::web::catalog::feed::is_feed_key;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::chart;
@@ -32,8 +35,12 @@ pub(crate) struct KeyRow {
     pub(crate) created: String,
     pub(crate) last_used: String,
     pub(crate) expires: String,
-    /// True if the key is active and expires soon.
+    /// True if the key is active and ends soon.
     pub(crate) is_expiring: bool,
+    /// Number of the key that took its place when it was rolled.
+    pub(crate) replaced_by: Option<u64>,
+    /// True if it is revoked, or will be.
+    has_end: bool,
     pub(crate) requests: String,
     /// An `svg` element with the requests of the last days, in a list of keys that were used.
     /// Safe to insert unescaped.
@@ -65,14 +72,26 @@ impl KeyRow {
             scopes: scope_names(key.scopes, lang),
             created: lang.date(key.created_at),
             last_used: last_used_at.map_or_else(never, |time| lang.ago(time, request.now)),
-            expires: key.expires_at.map_or_else(never, |time| lang.date(time)),
+            expires: end_of(key, state).map_or_else(never, |time| lang.date(time)),
             is_expiring: state == ApiKeyState::Active
-                && is_expiring(key.expires_at, request.effective_now),
+                && is_expiring(key.ends_at(), request.effective_now),
+            replaced_by: key.replaced_by.map(|id| id.0),
+            has_end: key.revoked_at.is_some(),
             requests: lang.number(usage.requests),
             use_line: String::new(),
             downloads: lang.number(usage.downloads),
             owner: None,
         })
+    }
+
+    /// True for a key that was rolled and still works.
+    pub(crate) fn is_rolled(&self) -> bool {
+        self.has_end && self.is_revocable()
+    }
+
+    /// True if it works, and will until it expires.
+    pub(crate) fn can_be_rolled(&self) -> bool {
+        self.state == ApiKeyState::Active && !self.has_end
     }
 
     /// Class of its state in the style sheet.
@@ -94,6 +113,25 @@ impl KeyRow {
     pub(crate) fn is_revocable(&self) -> bool {
         self.state != ApiKeyState::Revoked
     }
+}
+
+/// The end of a key as lists show it: of one that is revoked, the expiry that it had.
+fn end_of(key: &ApiKey, state: ApiKeyState) -> Option<Timestamp> {
+    match state {
+        ApiKeyState::Revoked => key.expires_at,
+        ApiKeyState::Active | ApiKeyState::Expired => key.ends_at(),
+    }
+}
+
+/// A text as it is compared: without accents and in lower case.
+fn folded(text: &str) -> String {
+    let is_mark = |c: &char| ('\u{300}'..='\u{36F}').contains(c);
+    let normalizer = DecomposingNormalizerBorrowed::new_nfkd();
+    let plain = normalizer.normalize_iter(text.chars());
+    plain
+        .filter(|c| !is_mark(c))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Requests of a key on each of the last 30 days, drawn small; empty without any. Cost: a scan of
@@ -146,6 +184,10 @@ pub(crate) struct KeyList {
     pub(crate) pages_count: usize,
     /// Number of keys before any filter.
     pub(crate) keys_count: usize,
+    /// Number of those that are active.
+    pub(crate) active_count: usize,
+    /// Number of active keys that the account may have; 0 in the list of everybody.
+    pub(crate) active_max: usize,
     /// Part of a name, as it was typed.
     pub(crate) find: String,
     pub(crate) tabs: Vec<StateTab>,
@@ -162,8 +204,12 @@ impl KeyList {
     /// Cost: aggregating the downloads, a pass over the keys of the account, a look-up for each key
     /// shown.
     pub(crate) fn of(request: &WebRequest, account: AccountId) -> Result<Self, PageError> {
-        let keys = request.site.service.engine.accounts().api_keys_of(account);
-        Self::select(request, keys, false)
+        let service = &request.site.service;
+        let keys = service.engine.accounts().api_keys_of(account);
+        let operations = Operations::of_service(service, Actor::CommandLine);
+        let mut list = Self::select(request, keys, false)?;
+        list.active_max = operations.active_keys_max(account);
+        Ok(list)
     }
 
     /// The keys of everybody, also those without an owner. Cost: a pass over all keys.
@@ -181,11 +227,13 @@ impl KeyList {
         engine.usage().aggregate_downloads(request.now);
         keys.retain(|key| !is_feed_key(key));
         let keys_count = keys.len();
+        let is_active = |key: &&ApiKey| key.state(request.effective_now) == ApiKeyState::Active;
+        let active_count = keys.iter().filter(is_active).count();
         let owner_of = |key: &ApiKey| key.account.and_then(|id| engine.accounts().get(id));
         let find = request.query.get("find");
-        let wanted = find.to_lowercase();
+        let wanted = folded(find);
         keys.retain(|key| {
-            key.name.to_lowercase().contains(&wanted)
+            folded(&key.name).contains(&wanted)
                 || key.partial.contains(find)
                 || (has_owners
                     && owner_of(key).is_some_and(|it| it.email.as_str().contains(&wanted)))
@@ -195,7 +243,7 @@ impl KeyList {
             "" => true,
             "expiring" => {
                 key.state(request.effective_now) == ApiKeyState::Active
-                    && is_expiring(key.expires_at, request.effective_now)
+                    && is_expiring(key.ends_at(), request.effective_now)
             }
             state => key.state(request.effective_now).as_str() == state,
         };
@@ -229,6 +277,8 @@ impl KeyList {
             page_number,
             pages_count,
             keys_count,
+            active_count,
+            active_max: 0,
             find: find.to_owned(),
             tabs,
             sorts: SORTS
@@ -295,8 +345,8 @@ fn sort_keys(keys: &mut [ApiKey], sort: &str, now: Timestamp) {
     match sort {
         "name" => keys.sort_by_cached_key(|key| (is_revoked(key), key.name.to_lowercase())),
         "expiry" => keys.sort_by_key(|key| {
-            let never = key.expires_at.is_none();
-            let at = key.expires_at.map_or(0, Timestamp::seconds);
+            let never = key.ends_at().is_none();
+            let at = key.ends_at().map_or(0, Timestamp::seconds);
             (is_revoked(key), never, at)
         }),
         _ => keys.sort_by_key(|key| (is_revoked(key), std::cmp::Reverse(key.id))),
@@ -335,4 +385,15 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
         list: KeyList::of_all(request)?,
     };
     answer::page(StatusCode::OK, &template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_without_their_accents() {
+        assert_eq!(folded("Número Ñandú"), "numero nandu");
+        assert!(folded("el Número 5").contains(&folded("NUMERO")));
+    }
 }

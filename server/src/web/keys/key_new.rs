@@ -24,24 +24,24 @@ const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
 const PROPOSED_DAYS: &str = "90";
 
 /// The form as it was typed.
-struct KeyForm {
+pub(super) struct KeyForm {
     name: String,
     expires: String,
-    expires_on: String,
+    pub(super) expires_on: String,
     expires_days: String,
     scopes: Scopes,
 }
 
 /// An option for the expiry of a key.
-struct ExpiryChoice {
-    value: String,
-    text: String,
-    is_chosen: bool,
+pub(super) struct ExpiryChoice {
+    pub(super) value: String,
+    pub(super) text: String,
+    pub(super) is_chosen: bool,
 }
 
 impl KeyForm {
     /// The form as it is first shown.
-    fn blank() -> Self {
+    pub(super) fn blank() -> Self {
         Self {
             name: String::new(),
             expires: PROPOSED_DAYS.to_owned(),
@@ -51,7 +51,7 @@ impl KeyForm {
         }
     }
 
-    fn read(request: &WebRequest) -> Self {
+    pub(super) fn read(request: &WebRequest) -> Self {
         let form = &request.form;
         let chosen = Scopes::NAMES
             .into_iter()
@@ -73,6 +73,16 @@ impl KeyForm {
         }
     }
 
+    /// The form of a roll: without a choice, as scripts may send it, the proposed period counts.
+    pub(super) fn read_for_roll(request: &WebRequest) -> Self {
+        let mut form = Self::read(request);
+        let fields = [&form.expires, &form.expires_on, &form.expires_days];
+        if fields.iter().all(|field| field.is_empty()) {
+            form.expires = PROPOSED_DAYS.to_owned();
+        }
+        form
+    }
+
     fn has_search(&self) -> bool {
         self.scopes.contains(Scopes::SEARCH)
     }
@@ -91,7 +101,7 @@ impl KeyForm {
 
     /// Options of the expiry. A number of days that is not offered, as scripts may send it, is kept
     /// as an option when the form is shown again.
-    fn choices(&self, lang: &Lang) -> Vec<ExpiryChoice> {
+    pub(super) fn choices(&self, lang: &Lang) -> Vec<ExpiryChoice> {
         let choice = |value: &str, text: String| ExpiryChoice {
             value: value.to_owned(),
             text,
@@ -116,7 +126,7 @@ impl KeyForm {
     }
 
     /// True if the field of the date is shown whatever is chosen: it has a value.
-    fn has_date(&self) -> bool {
+    pub(super) fn has_date(&self) -> bool {
         !self.expires_on.is_empty() || self.expires == "date"
     }
 
@@ -141,17 +151,10 @@ impl KeyForm {
     /// The field of a chosen option must be filled in: who chose a date and forgot to write it
     /// did not mean a key that never expires.
     ///
-    /// A date or number of days beside another choice is rejected: following either of the two, the
-    /// key could live longer than the user meant. Without a choice, as scripts send the form, a
-    /// filled-in field counts, the date first.
-    fn expiry(&self) -> Result<Expiry, FormRejection> {
+    /// The field of another option, which the page may hide, does not count. Without a choice, as
+    /// scripts send the form, a filled-in field counts, the date first.
+    pub(super) fn expiry(&self) -> Result<Expiry, FormRejection> {
         let choice = self.expires.as_str();
-        let is_left_out = |field: &str, text: &str| {
-            !choice.is_empty() && choice != field && !text.is_empty() && text != "0"
-        };
-        if is_left_out("date", &self.expires_on) || is_left_out("days", &self.expires_days) {
-            return Err(FormRejection::AmbiguousExpiry);
-        }
         match choice {
             "never" => Ok(Expiry::Never),
             "date" => on_date(&self.expires_on),
@@ -417,10 +420,20 @@ mod tests {
     fn a_key_expires_never_on_a_date_or_after_days() {
         check("never", "", "", Some(None));
         check("never", "", "0", Some(None));
-        check("never", "2027-01-31", "", None);
-        check("30", "", "7", None);
-        check("date", "2027-01-31", "7", None);
-        check("days", "2027-01-31", "7", None);
+        check("never", "2027-01-31", "", Some(None));
+        check("30", "2027-01-31", "7", Some(Some("2026-06-02T10:00:00Z")));
+        check(
+            "date",
+            "2027-01-31",
+            "7",
+            Some(Some("2027-01-31T23:59:59Z")),
+        );
+        check(
+            "days",
+            "2027-01-31",
+            "7",
+            Some(Some("2026-05-10T10:00:00Z")),
+        );
         check("30", "", "", Some(Some("2026-06-02T10:00:00Z")));
         check("date", "2027-01-31", "", Some(Some("2027-01-31T23:59:59Z")));
         check("date", "2026-05-03", "", Some(Some("2026-05-03T23:59:59Z")));

@@ -1,10 +1,10 @@
 //! Rolling an API key: a new text at once, while the old one works on for a chosen time.
 
 use askama::Template;
-use subcat_engine::ApiKey;
+use subcat_engine::{ApiKey, ApiKeyState, Day};
 
 use super::key;
-use super::key_new::{self, Sample};
+use super::key_new::{self, KeyForm, Sample};
 use crate::limits::ROLL_DAYS_MAX;
 use crate::ops::{OperationError, Operations};
 use crate::service::Actor;
@@ -37,6 +37,9 @@ struct RollPage {
     name: String,
     partial: String,
     choices: [GraceChoice; 4],
+    /// The expiry of the new key.
+    form: KeyForm,
+    today: Day,
     /// One-time value of the form.
     token: String,
 }
@@ -44,7 +47,15 @@ struct RollPage {
 /// `GET /keys/{number}/roll`.
 pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
-    form_page(request, key, None)
+    if !can_be_rolled(request, &key) {
+        return Ok(answer::see_other(&format!("/keys/{}", key.id.0)));
+    }
+    form_page(request, key, KeyForm::blank(), None)
+}
+
+/// True for a key that has not ended, and will not because of a roll.
+fn can_be_rolled(request: &WebRequest, key: &ApiKey) -> bool {
+    key.revoked_at.is_none() && key.state(request.effective_now) == ApiKeyState::Active
 }
 
 /// The key, if it may be rolled by the viewer: its owner, or an administrator if it has none. Other
@@ -59,7 +70,12 @@ fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
     }
 }
 
-fn form_page(request: &WebRequest, key: ApiKey, rejection: Option<FormRejection>) -> PageResult {
+fn form_page(
+    request: &WebRequest,
+    key: ApiKey,
+    form: KeyForm,
+    rejection: Option<FormRejection>,
+) -> PageResult {
     let (status, fault) = FormFault::of(rejection, "", request.lang);
     let path = format!("/keys/{}/roll", key.id.0);
     let template = RollPage {
@@ -72,6 +88,8 @@ fn form_page(request: &WebRequest, key: ApiKey, rejection: Option<FormRejection>
             days,
             is_proposed: days == PROPOSED_DAYS,
         }),
+        form,
+        today: request.now.day(),
         token: request.site.form_tokens.issue(),
     };
     answer::page(status, &template)
@@ -83,11 +101,16 @@ pub(crate) fn roll(request: &WebRequest, number: &str) -> PageResult {
     let account = &request.viewer()?.account;
     let days = request.form.get("days").parse();
     let days: u32 = days.map_err(|_| PageError::InvalidForm)?;
+    let form = KeyForm::read_for_roll(request);
+    let expiry = match form.expiry() {
+        Ok(expiry) => expiry,
+        Err(rejection) => return form_page(request, key, form, Some(rejection)),
+    };
     let token = request.form.get("token");
     let claim = match request.site.form_tokens.claim(account.id, token) {
         Ok(claim) => claim,
         Err(TokenRejection::Unknown) => {
-            return form_page(request, key, Some(FormRejection::FormTooOld));
+            return form_page(request, key, form, Some(FormRejection::FormTooOld));
         }
         Err(TokenRejection::Used(created)) => {
             let location = created.map_or("/keys".to_owned(), |id| format!("/keys/{}", id.0));
@@ -98,7 +121,7 @@ pub(crate) fn roll(request: &WebRequest, number: &str) -> PageResult {
     // Before the key is created: nothing may fail between creating and showing it.
     let sample = Sample::of(&service.engine, key.scopes)?;
     let operations = Operations::of_service(service, Actor::Account(&account.email));
-    match operations.roll_api_key(key.id, days) {
+    match operations.roll_api_key(key.id, days, expiry) {
         Ok((api_key, text)) => {
             claim.finish(api_key.id);
             key_new::created_page(request, api_key, text, sample)
@@ -108,6 +131,7 @@ pub(crate) fn roll(request: &WebRequest, number: &str) -> PageResult {
             form_page(
                 request,
                 key,
+                form,
                 Some(shown.unwrap_or(FormRejection::NotRolled)),
             )
         }
