@@ -372,6 +372,9 @@ pub const FILE_READ_BYTES_MAX: u64 = 4 << 10;
 /// Bytes of a page. A larger one is a fault of the server: it is answered with 500.
 pub const PAGE_BYTES_MAX: usize = 256 << 10;
 
+/// Number of pages that are kept compressed, at most: of 10 KB each.
+pub const PACKED_PAGES_MAX: usize = 32;
+
 /// Pairs of one form or query string that are read, at most.
 pub const FORM_PAIRS_MAX: usize = 64;
 

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use subcat_engine::{
-    Account, Change, Disk, Email, Engine, NewAccount, Outcome, Real, RecordDraft, Role, StoreKind,
+    Account, Change, Disk, Email, Engine, NewAccount, Outcome, Real, RecordDraft, Role, Scopes,
+    StoreKind,
 };
 use subcat_server::command::demo::{CATALOG, LocalUpstream};
 use subcat_server::config::{Config, RateLimits, Registration};
@@ -80,6 +81,11 @@ impl Portal {
     /// Adds records.
     pub fn import(&self, drafts: Vec<RecordDraft<'_>>) {
         self.server.import(drafts);
+    }
+
+    /// Creates a key with these scopes; returns its text.
+    pub fn api_key(&self, scopes: Scopes) -> String {
+        self.server.api_key_with(scopes, None, None).0
     }
 
     /// The service.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, Response};
-use subcat_engine::{RateLimit, Scopes};
+use subcat_engine::RateLimit;
 
 use super::accounting::{RequestContext, RequestRecord};
 use super::connection::{AuthResult, ConnectionMemory};
@@ -19,7 +19,7 @@ use super::{download, file_list, health, record, search};
 use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{Quota, SharedLimit, TakenQuota};
-use crate::request::{ApiPath, HeadRejection, HeaderHints};
+use crate::request::{ApiPath, HeadRejection, HeaderHints, RouteAccess};
 use crate::respond::{ApiError, Surface, error_response, http1_bytes, preflight};
 use crate::runtime::{Body, ClientNetwork, HandlerOutcome, Moment};
 use crate::service::{LimitRejection, Route};
@@ -240,7 +240,8 @@ impl ApiWorker {
             let (common, record) = context.common(headers);
             return self.record(&record, preflight(common));
         }
-        if !is_served(&request.head.method) {
+        let rule = ApiPath::Health.rule();
+        if !rule.is_some_and(|rule| rule.is_served(&request.head.method)) {
             return self.fail(context, headers, ApiError::MethodNotAllowed);
         }
         health::answer(self, context, headers)
@@ -297,13 +298,12 @@ fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Res
     if quota.retry_after.is_some() {
         return Err(ApiError::RateLimited);
     }
-    let scope = match path {
-        ApiPath::Search => Scopes::SEARCH,
-        ApiPath::Record(_) => Scopes::READ,
-        ApiPath::Download(_) | ApiPath::Files(_) => Scopes::DOWNLOAD,
-        ApiPath::Health | ApiPath::Unknown => return Err(ApiError::NotFound),
+    // Health is answered before; its path needs no key.
+    let rule = path.rule().ok_or(ApiError::NotFound)?;
+    let RouteAccess::ApiKey(scope) = rule.access else {
+        return Err(ApiError::NotFound);
     };
-    if !is_served(method) {
+    if !rule.is_served(method) {
         return Err(ApiError::MethodNotAllowed);
     }
     if !known.api_key.scopes.contains(scope) {

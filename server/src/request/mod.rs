@@ -11,6 +11,7 @@ mod head;
 mod path;
 mod precondition;
 mod query_string;
+mod route_rule;
 mod search;
 mod text_download;
 
@@ -22,9 +23,10 @@ pub use address_search::{
 pub use bearer::{authorization, bearer_token};
 pub use encoding::accepted_variants;
 pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};
-pub use path::{ApiPath, api_path};
+pub use path::{API_RULES, ApiPath, api_path};
 pub use precondition::{ByteRange, byte_range, is_match, is_none_match, is_range_current};
 pub use query_string::parameters;
+pub use route_rule::{Caching, Cost, Methods, RouteAccess, RouteRule, RouteThrottle};
 pub use search::{
     ParameterRejection, SEARCH_PARAMETERS, SearchRejection, SearchRequest, search_request,
 };

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use subcat_engine::RecordId;
+use subcat_engine::{RecordId, Scopes};
+
+use super::route_rule::{Caching, Cost, Methods, RouteAccess, RouteRule, RouteThrottle};
 
 /// A path under `/api`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,62 @@ pub enum ApiPath {
     Files(Option<RecordId>),
     /// Any other.
     Unknown,
+}
+
+/// Rules of the endpoints of the API. Scripts of other sites may send requests with a key that they
+/// hold: no form is checked, because no cookie counts.
+pub const API_RULES: &[RouteRule] = &[HEALTH, SEARCH, RECORD, DOWNLOAD, FILES];
+
+const HEALTH: RouteRule = RouteRule {
+    path: "/api/health",
+    methods: Methods::GetAndPreflight,
+    access: RouteAccess::Anybody,
+    throttle: RouteThrottle::Nothing,
+    cost: Cost::Cheap,
+    is_form_checked: false,
+    caching: Caching::ApiAnswer,
+};
+
+const SEARCH: RouteRule = endpoint("/api/subtitles/search", Scopes::SEARCH, Cost::Searches);
+const RECORD: RouteRule = endpoint(
+    "/api/subtitles/{subtitle_id}",
+    Scopes::READ,
+    Cost::ReadsCatalog,
+);
+const DOWNLOAD: RouteRule = endpoint(
+    "/api/subtitles/{subtitle_id}/download",
+    Scopes::DOWNLOAD,
+    Cost::ReadsCatalog,
+);
+
+const FILES: RouteRule = endpoint(
+    "/api/subtitles/{subtitle_id}/files",
+    Scopes::DOWNLOAD,
+    Cost::ReadsCatalog,
+);
+
+const fn endpoint(path: &'static str, scope: Scopes, cost: Cost) -> RouteRule {
+    RouteRule {
+        path,
+        access: RouteAccess::ApiKey(scope),
+        throttle: RouteThrottle::ApiKey,
+        cost,
+        ..HEALTH
+    }
+}
+
+impl ApiPath {
+    /// Rules of the endpoint; `None` for a path that has none.
+    pub const fn rule(self) -> Option<&'static RouteRule> {
+        match self {
+            Self::Health => Some(&HEALTH),
+            Self::Search => Some(&SEARCH),
+            Self::Record(_) => Some(&RECORD),
+            Self::Download(_) => Some(&DOWNLOAD),
+            Self::Files(_) => Some(&FILES),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// Matches a path under `/api`; `None` for any other path (API.md, paths).
@@ -101,6 +159,16 @@ mod tests {
         check("/api/subtitles/x/download", Some(ApiPath::Download(None)));
         let odd = Some(ApiPath::Download(None));
         check("/api/subtitles/search/download", odd);
+    }
+
+    #[test]
+    fn the_rules_are_those_of_the_paths() {
+        for rule in API_RULES {
+            let path = rule.path.replace("{subtitle_id}", ID);
+            let found = api_path(&path).and_then(ApiPath::rule);
+            assert_eq!(found.map(|found| found.path), Some(rule.path));
+        }
+        assert!(ApiPath::Unknown.rule().is_none());
     }
 
     #[test]

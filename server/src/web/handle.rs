@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, SET_COOKIE};
+use http::header::SET_COOKIE;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::error_page;
@@ -12,7 +12,6 @@ use super::frame::answer::{self, PageBody};
 use super::frame::error::PageError;
 use super::frame::language::Lang;
 use super::frame::notice::Notice;
-use super::frame::origin;
 use super::frame::page_frame::Theme;
 use super::frame::session;
 use super::frame::site::Site;
@@ -32,12 +31,9 @@ pub async fn handle(
     is_https: bool,
 ) -> Response<PageBody> {
     let request = Arc::new(WebRequest::read(site, request, peer, is_https));
-    let result = match admit(&request) {
-        Ok(()) => match switch(&request) {
-            Some(response) => Ok(response),
-            None => route::route(&request).await,
-        },
-        Err(error) => Err(error),
+    let result = match switch(&request) {
+        Some(response) => Ok(response),
+        None => route::route(&request).await,
     };
     let response = result.unwrap_or_else(|error| error_page::answer(&error, &request));
     finish(response, &request)
@@ -70,39 +66,13 @@ fn finish(mut response: Response<PageBody>, request: &WebRequest) -> Response<Pa
     response
 }
 
-/// Rejects methods that no page has, forms from other sites and bodies that are not forms.
-fn admit(request: &WebRequest) -> Result<(), PageError> {
-    match request.method {
-        Method::GET | Method::HEAD => Ok(()),
-        // Checked before anything is read from the form, on every page.
-        Method::POST if !origin::is_ours(&request.headers, &request.origins()) => {
-            Err(PageError::ForeignForm)
-        }
-        Method::POST => {
-            let content_type = request.headers.get(CONTENT_TYPE);
-            let content_type = content_type.and_then(|value| value.to_str().ok());
-            let media_type = content_type.unwrap_or("").split(';').next().unwrap_or("");
-            let is_form = media_type
-                .trim()
-                .eq_ignore_ascii_case("application/x-www-form-urlencoded");
-            // Browsers send a form without fields without a body and without its type.
-            let is_empty = request.form.is_empty() && content_type.is_none();
-            if is_form || is_empty {
-                Ok(())
-            } else {
-                Err(PageError::InvalidForm)
-            }
-        }
-        _ => Err(PageError::MethodNotAllowed("GET, HEAD, POST")),
-    }
-}
-
 /// Handles `?lang=` and `?theme=` on any page: remembers the choice in a cookie and redirects to
 /// the page without them, so that the address can be shared.
 fn switch(request: &WebRequest) -> Option<Response<PageBody>> {
     let lang = Lang::parse(request.query.get("lang"));
     let theme = Theme::parse(request.query.get("theme"));
-    if request.method == Method::POST || (lang.is_none() && theme.is_none()) {
+    let is_read = request.method == Method::GET || request.method == Method::HEAD;
+    if !is_read || (lang.is_none() && theme.is_none()) {
         return None;
     }
     let rest = request.query.without(&["lang", "theme"]);

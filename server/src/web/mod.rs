@@ -18,3 +18,4 @@ pub use frame::answer::PageBody;
 pub use frame::password::{Password, PasswordRejection};
 pub use frame::site::Site;
 pub use handle::{handle, refuse};
+pub use route::page_rules;

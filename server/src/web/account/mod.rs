@@ -6,6 +6,7 @@ pub(super) mod one_time_links;
 pub(super) mod owner_check;
 pub(super) mod pending_sign_in;
 pub(super) mod profile;
+pub(super) mod routes;
 pub(super) mod second_step;
 pub(super) mod sign_in;
 pub(super) mod totp;

@@ -1,12 +1,8 @@
 //! Atom feeds (RFC 4287): the newest of the catalog, of a search, of a title.
-//!
-//! A reader of feeds cannot sign in. Its address holds a token: an API key without any scope, which
-//! opens the feeds of its owner and nothing else.
 
 use askama::Template;
-use http::header::CACHE_CONTROL;
-use http::{HeaderValue, StatusCode};
-use subcat_engine::{ApiKey, Doc, ListPage, Scopes, Snapshot, TitlePart};
+use http::StatusCode;
+use subcat_engine::{Doc, ListPage, Snapshot, TitlePart};
 
 use super::record_view::{RecordView, title_number};
 use super::results;
@@ -16,10 +12,10 @@ use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
+use crate::web::frame::feed_token::is_feed_key;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::{self, Params};
-use crate::web::frame::throttle::AttemptSubject;
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -37,7 +33,6 @@ struct Feed {
 
 /// `GET /feed.atom`: with the parameters of the catalog, or `title_id`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
-    admit(request)?;
     let kept = request.query.without(&["token", "lang", "theme", "page"]);
     let params = Params::parse(&kept);
     let snapshot = request.site.service.engine.catalog().snapshot();
@@ -72,10 +67,11 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         hits,
     };
     let xml = answer::rendered(&feed)?;
-    let mut response = answer::bytes(StatusCode::OK, "application/atom+xml; charset=utf-8", xml);
-    let caching = HeaderValue::from_static("private, max-age=300");
-    response.headers_mut().insert(CACHE_CONTROL, caching);
-    Ok(response)
+    Ok(answer::bytes(
+        StatusCode::OK,
+        "application/atom+xml; charset=utf-8",
+        xml,
+    ))
 }
 
 /// Time of a feed without entries.
@@ -104,33 +100,6 @@ fn found<'s>(
     let count = hits.len().min(FEED_ENTRIES_MAX);
     let docs = (0..count).map(|idx| snapshot.hit_doc(&hits, idx));
     Ok((docs.collect::<Result<_, _>>()?, page))
-}
-
-/// Lets a request through that has a session or the token of a feed, or if the catalog is public.
-fn admit(request: &WebRequest) -> Result<(), PageError> {
-    let service = &request.site.service;
-    let token = request.query.get("token");
-    let key = service
-        .credentials()
-        .key_table()
-        .find(token, request.effective_now);
-    let owner = key
-        .filter(|known| known.api_key.scopes == Scopes::NONE)
-        .and_then(|known| known.api_key.account);
-    let Some(owner) = owner else {
-        return request.reader();
-    };
-    let subjects = [AttemptSubject::Catalog(owner.0)];
-    let taken = request
-        .site
-        .catalog_throttle
-        .take(&subjects, request.elapsed());
-    taken.map_err(PageError::TooManyPages)
-}
-
-/// True for the key of a feed, which lists of keys leave out.
-pub(crate) fn is_feed_key(key: &ApiKey) -> bool {
-    key.scopes == Scopes::NONE
 }
 
 #[derive(Template)]

@@ -9,6 +9,7 @@ pub(super) mod record_view;
 pub(super) mod release_words;
 pub(super) mod result_order;
 pub(super) mod results;
+pub(super) mod routes;
 pub(super) mod search_box;
 pub(super) mod search_form;
 pub(super) mod title;

@@ -11,9 +11,9 @@ use subcat_engine::{
 use crate::limits::{ACCOUNTS_SHOWN_MAX, SIGN_IN_ENTRIES_READ_MAX};
 use crate::ops::{Operations, link_id};
 use crate::service::Actor;
-use crate::web::catalog::feed::is_feed_key;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
+use crate::web::frame::feed_token::is_feed_key;
 use crate::web::frame::language::Lang;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;

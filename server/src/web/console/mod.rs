@@ -10,6 +10,7 @@ pub(super) mod files;
 pub(super) mod first_steps;
 pub(super) mod history_view;
 pub(super) mod question;
+pub(super) mod routes;
 pub(super) mod settings;
 pub(super) mod status;
 pub(super) mod upstream_view;

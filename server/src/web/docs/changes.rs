@@ -36,7 +36,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         parts: parts(CHANGELOG),
     };
     let page = answer::page(StatusCode::OK, &template)?;
-    Ok(answer::compressed(page, &request.headers))
+    Ok(request.site.packed_pages.compressed(page, &request.headers))
 }
 
 /// Reads a changelog: versions, kinds, and lists whose items go on in indented lines. What stands

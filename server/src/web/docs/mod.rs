@@ -2,5 +2,7 @@
 
 pub(super) mod changes;
 pub(super) mod openapi;
+pub(super) mod openapi_file;
 pub(super) mod reference;
+pub(super) mod routes;
 pub(super) mod samples;

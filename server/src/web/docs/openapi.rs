@@ -7,10 +7,12 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::web::frame::packed::PackedContent;
+
 /// The document, with the version of this program.
 pub(crate) struct Document {
     /// JSON text, as served.
-    pub(crate) text: String,
+    pub(crate) content: PackedContent,
     /// Entity tag, with its quotes.
     pub(crate) etag: String,
     /// Parsed, for the documentation page.
@@ -26,7 +28,7 @@ pub(crate) fn document() -> &'static Document {
         let text = value.to_string();
         Document {
             etag: format!("\"{:08x}\"", crc32fast::hash(text.as_bytes())),
-            text,
+            content: PackedContent::new(text.into()),
             value,
         }
     });
@@ -240,6 +242,6 @@ mod tests {
             }
         }
         check_tree(&document().value, &document().value);
-        assert!(document().text.len() < 40_000);
+        assert!(document().content.plain.len() < 40_000);
     }
 }

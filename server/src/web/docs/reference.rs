@@ -257,7 +257,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         script_url: &SAMPLES_SCRIPT.url,
     };
     let page = answer::page(StatusCode::OK, &template)?;
-    Ok(answer::compressed(page, &request.headers))
+    Ok(request.site.packed_pages.compressed(page, &request.headers))
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {

@@ -5,16 +5,14 @@ use std::sync::Arc;
 use askama::Template;
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY,
+    VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use subcat_engine::{Blob, Variant};
+use subcat_engine::Blob;
 
 use super::error::PageError;
-use crate::api::compress;
 use crate::limits::PAGE_BYTES_MAX;
-use crate::request::accepted_variants;
 
 /// The response to a request, or the reason why the page is not shown.
 pub(crate) type PageResult = Result<Response<PageBody>, PageError>;
@@ -69,27 +67,6 @@ pub(crate) fn bytes(
     *response.status_mut() = status;
     let content_type = HeaderValue::from_static(content_type);
     response.headers_mut().insert(CONTENT_TYPE, content_type);
-    response
-}
-
-/// The same response with its body in gzip, if the client accepts that. Only for bodies that hold
-/// nothing secret: the length of a compressed one tells something of its content.
-pub(crate) fn compressed(
-    mut response: Response<PageBody>,
-    request_headers: &HeaderMap,
-) -> Response<PageBody> {
-    let is_accepted = accepted_variants(request_headers).any(|it| it == Variant::Gzip);
-    let bytes = match response.body() {
-        PageBody::Bytes(bytes) if is_accepted => bytes,
-        _ => return response,
-    };
-    let Ok(packed) = compress(bytes, Variant::Gzip) else {
-        return response;
-    };
-    *response.body_mut() = PageBody::Bytes(packed.into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
     response
 }
 

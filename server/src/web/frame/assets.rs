@@ -5,11 +5,8 @@
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use http::HeaderMap;
-use subcat_engine::Variant;
 
-use crate::api::compress;
-use crate::request::accepted_variants;
+use super::packed::PackedContent;
 
 /// A file under `/assets/`.
 pub(crate) struct Asset {
@@ -17,22 +14,7 @@ pub(crate) struct Asset {
     pub(crate) url: String,
     /// Media type.
     pub(crate) content_type: &'static str,
-    /// Content.
-    pub(crate) bytes: &'static [u8],
-    /// Content, compressed with gzip and brotli.
-    gzip: Bytes,
-    brotli: Bytes,
-}
-
-impl Asset {
-    /// The content in the form that the client prefers, and the name of its coding.
-    pub(crate) fn content(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
-        match accepted_variants(headers).next() {
-            Some(Variant::Brotli) => (self.brotli.clone(), Some("br")),
-            Some(Variant::Gzip) => (self.gzip.clone(), Some("gzip")),
-            _ => (Bytes::from_static(self.bytes), None),
-        }
-    }
+    pub(crate) content: PackedContent,
 }
 
 /// Style sheet of all pages.
@@ -57,16 +39,8 @@ fn asset(name: &str, extension: &str, bytes: &'static [u8]) -> Asset {
     Asset {
         url: format!("/assets/{name}-{:08x}.{extension}", crc32fast::hash(bytes)),
         content_type,
-        bytes,
-        gzip: compressed(bytes, Variant::Gzip),
-        brotli: compressed(bytes, Variant::Brotli),
+        content: PackedContent::new(Bytes::from_static(bytes)),
     }
-}
-
-/// Compresses once per process.
-fn compressed(bytes: &[u8], variant: Variant) -> Bytes {
-    let compressed = compress(bytes, variant);
-    compressed.expect("memory takes every byte").into()
 }
 
 /// The asset with this path.
@@ -91,7 +65,7 @@ mod tests {
 
     #[test]
     fn sizes_of_type_and_distances_are_those_of_the_scales() {
-        let text = std::str::from_utf8(STYLE.bytes).unwrap();
+        let text = std::str::from_utf8(&STYLE.content.plain).unwrap();
         let mut checked = 0;
         for declaration in text.split([';', '{', '}']) {
             let Some((property, value)) = declaration.trim().split_once(": ") else {

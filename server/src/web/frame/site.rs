@@ -9,6 +9,7 @@ use subcat_engine::{CounterLane, EngineStats};
 use super::form_tokens::FormTokens;
 use super::group_commit::GroupCommit;
 use super::hashing::HashingPool;
+use super::packed::PackedPages;
 use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
 use super::setup::Setup;
 use super::throttle::Throttle;
@@ -26,6 +27,8 @@ pub struct Site {
     /// Apart from `throttle`, so that a flood of sign-ins cannot fill it.
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
+    /// Pages that were compressed lately.
+    pub(crate) packed_pages: PackedPages,
     /// One-time values of the forms of new keys.
     pub(crate) form_tokens: FormTokens,
     /// Sign-ins with the right password, stored in groups.
@@ -55,6 +58,7 @@ impl Site {
             throttle: Throttle::default(),
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
+            packed_pages: PackedPages::default(),
             form_tokens: FormTokens::new(),
             sign_ins: Arc::new(GroupCommit::new(SIGN_INS_PAUSE, store)),
             // One lane for all pages: they are few beside the downloads of the API.

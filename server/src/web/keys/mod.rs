@@ -4,4 +4,5 @@ pub(super) mod key;
 pub(super) mod key_list;
 pub(super) mod key_new;
 pub(super) mod key_roll;
+pub(super) mod routes;
 pub(super) mod scope_names;

@@ -1,0 +1,38 @@
+//! Rows of the table of routes.
+
+use super::{download, feed, front, look, results, title, uploader};
+use crate::request::Caching;
+use crate::request::RouteAccess::{Anybody, CatalogReaders, FeedReaders, SignedIn};
+use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Waiting};
+use crate::web::frame::page_route::{PageRoute, at};
+
+pub(crate) const ROUTES: &[PageRoute] = &[
+    at("/", Anybody).get(Blocking(front::show)).reads_catalog(),
+    at("/catalog", CatalogReaders)
+        .get(Blocking(results::show))
+        .searches(),
+    at("/catalog/{id}", CatalogReaders)
+        .get(BlockingWith(results::show_record))
+        .searches(),
+    at("/catalog/{id}/look", CatalogReaders)
+        .get(Waiting(|request, id| {
+            Box::pin(async move { look::show(&request, &id).await })
+        }))
+        .reads_catalog(),
+    at("/catalog/{id}/download", CatalogReaders)
+        .get(Waiting(|request, id| {
+            Box::pin(async move { download::download(&request, &id).await })
+        }))
+        .reads_catalog(),
+    at("/title/{id}", CatalogReaders)
+        .get(BlockingWith(title::show))
+        .reads_catalog(),
+    at("/uploader", CatalogReaders)
+        .get(Blocking(uploader::show))
+        .reads_catalog(),
+    at("/feed.atom", FeedReaders)
+        .get(Blocking(feed::show))
+        .searches()
+        .cached(Caching::Minutes),
+    at("/profile/feed", SignedIn).post(Blocking(feed::renew)),
+];

@@ -1,0 +1,29 @@
+//! Rows of the table of routes.
+
+use super::{accounts, admin, audit, files, settings, status};
+use crate::request::RouteAccess::{Administrators, Anybody};
+use crate::web::account::link;
+use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Inline};
+use crate::web::frame::page_route::{PageRoute, at};
+
+pub(crate) const ROUTES: &[PageRoute] = &[
+    at("/status", Anybody).get(Inline(status::show)),
+    at("/admin", Administrators)
+        .get(Blocking(admin::show))
+        .reads_catalog(),
+    at("/admin/usage.csv", Administrators).get(Blocking(admin::usage_csv)),
+    at("/admin/audit", Administrators).get(Blocking(audit::show)),
+    at("/admin/audit.csv", Administrators).get(Blocking(audit::export)),
+    at("/admin/settings", Administrators).get(Blocking(settings::show)),
+    at("/admin/files", Administrators)
+        .get(Blocking(files::show))
+        .post(Blocking(files::forget)),
+    at("/admin/accounts", Administrators)
+        .get(Blocking(accounts::show_all))
+        .post(Blocking(link::invite)),
+    at("/admin/registration", Administrators).post(Blocking(accounts::set_registration)),
+    at("/admin/accounts/{number}/change", Administrators).get(BlockingWith(accounts::show_change)),
+    at("/admin/accounts/{number}", Administrators)
+        .get(BlockingWith(accounts::show))
+        .post(BlockingWith(accounts::change)),
+];

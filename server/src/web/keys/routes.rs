@@ -1,0 +1,24 @@
+//! Rows of the table of routes.
+
+use super::{key, key_list, key_new, key_roll};
+use crate::request::RouteAccess::{Administrators, SignedIn};
+use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith};
+use crate::web::frame::page_route::{PageRoute, at};
+
+pub(crate) const ROUTES: &[PageRoute] = &[
+    at("/keys", SignedIn)
+        .get(Blocking(key_list::show))
+        .post(Blocking(key_new::create)),
+    at("/keys/new", SignedIn).get(Blocking(key_new::show)),
+    at("/keys/{number}", SignedIn)
+        .get(BlockingWith(key::show))
+        .post(BlockingWith(key::change)),
+    at("/keys/{number}/roll", SignedIn)
+        .get(BlockingWith(key_roll::show))
+        .post(BlockingWith(key_roll::roll)),
+    at("/keys/{number}/usage.csv", SignedIn).get(BlockingWith(key::usage_csv)),
+    at("/keys/{number}/revoke", SignedIn)
+        .get(BlockingWith(key::show_revoke))
+        .post(BlockingWith(key::revoke)),
+    at("/admin/keys", Administrators).get(Blocking(key_list::show_all)),
+];
