@@ -102,6 +102,15 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Path of the public URL, below which users reach the service: empty, or a slash and segments
+    /// without a slash at the end.
+    pub fn base_path(&self) -> &str {
+        let url = self.public_url.as_deref().unwrap_or("");
+        let after_scheme = url.find("://").map_or(0, |at| at + 3);
+        let path = url[after_scheme..].find('/');
+        path.map_or("", |at| &url[after_scheme + at..])
+    }
+
     /// Returns true if upstream or object storage can give a file again that has left this machine.
     pub fn files_can_come_back(&self) -> bool {
         self.upstream.url.is_some() || self.files_s3.endpoint.is_some()
@@ -243,7 +252,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         name: "public_url",
         applies: Applies::AtReload,
         is_secret: false,
-        allowed: "http:// or https:// with a host and no path, or nothing",
+        allowed: "http:// or https:// with a host, perhaps a path, or nothing",
         set: |c, v| put(&mut c.public_url, public_url(v)),
         show: |c| json!(c.public_url),
     },
@@ -747,12 +756,17 @@ mod tests {
     }
 
     #[test]
-    fn public_urls_have_a_host_and_no_path() {
+    fn public_urls_have_a_host_and_perhaps_a_path() {
         let site = Some(json!("https://subs.example"));
         check("public_url", "https://subs.example", site.clone());
         check("public_url", "https://subs.example/", site);
         check("public_url", "", Some(Value::Null));
-        check("public_url", "https://subs.example/a", None);
+        let below = Some(json!("https://media.example:8443/tools/subs"));
+        check("public_url", "HTTPS://Media.example:8443/tools/subs", below.clone());
+        check("public_url", "https://media.example:8443/tools/subs/", below);
+        for refused in ["a", "a/b", "api", "x//y", "x?y", "x y", "x'", "%20"] {
+            check("public_url", &format!("https://subs.example/{refused}"), None);
+        }
         check("public_url", "https://subs.example//", None);
         check("public_url", "https://me:pw@subs.example", None);
         check("public_url", "ftp://subs.example", None);

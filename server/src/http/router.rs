@@ -15,7 +15,9 @@ use super::web_bridge;
 use crate::address;
 use crate::api::{ApiRequest, ApiWorker, ConnectionMemory, RefusedRequest, RequestReport};
 use crate::limits::{BODY_BYTES_MAX, FORM_BYTES_MAX};
-use crate::request::{ApiPath, HeadRejection, api_path, check_head, is_below_address};
+use crate::request::{
+    ApiPath, HeadRejection, api_path, check_head, is_below_address, without_base,
+};
 use crate::respond::{ApiError, Surface};
 use crate::runtime::{
     Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
@@ -104,6 +106,27 @@ pub(super) struct Router {
 impl Router {
     pub(super) fn new(api: Arc<ApiWorker>, site: Arc<Site>) -> Self {
         Self { api, site }
+    }
+
+    /// The destination of a request in the API or below an address, at the root of the host or below
+    /// the base path, which the target then loses; `None` for a page.
+    fn call_of(&self, head: &mut Parts) -> Option<ApiCall> {
+        let path = head.uri.path();
+        if let Some(call) = ApiCall::of(path) {
+            return Some(call);
+        }
+        let config = self.api.service().config();
+        let rest = without_base(path, config.base_path());
+        if rest.len() == path.len() {
+            return None;
+        }
+        let call = ApiCall::of(rest)?;
+        let target = match head.uri.query() {
+            Some(query) => format!("{rest}?{query}"),
+            None => rest.to_owned(),
+        };
+        head.uri = target.parse().ok()?;
+        Some(call)
     }
 
     /// Dispatches a request whose head is valid. The body, if there is one, is read first.
@@ -233,9 +256,9 @@ impl Router {
         now: Moment,
     ) -> HandlerOutcome {
         let is_head = head.method == Method::HEAD;
-        let path = head.uri.path();
-        let call = ApiCall::of(path);
-        if !path.starts_with('/') || call.is_some() {
+        let is_path = head.uri.path().starts_with('/');
+        let call = self.call_of(head);
+        if !is_path || call.is_some() {
             let error = ApiError::from(rejection);
             let refused = RefusedRequest {
                 headers: std::mem::take(&mut head.headers),
@@ -273,7 +296,7 @@ impl Handler for Router {
             Ok(hints) => hints,
             Err(rejection) => return self.refuse(connection, head, rejection, now),
         };
-        let call = ApiCall::of(head.uri.path());
+        let call = self.call_of(head);
         let surface = call.map_or(Surface::Api, ApiCall::surface);
         // A request that hits a defect must not end its worker with all of its connections. What
         // it leaves half done is safe: caches hold whole values, and the buffer is cleared first.

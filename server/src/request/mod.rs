@@ -5,6 +5,7 @@
 mod address;
 mod address_path;
 mod address_search;
+mod base_path;
 mod bearer;
 mod encoding;
 mod head;
@@ -20,6 +21,7 @@ pub use address_path::{AddonVideo, AddressEndpoint, AddressPath, address_path, i
 pub use address_search::{
     AddressNumbers, AddressRejection, AddressSearch, address_numbers, address_search,
 };
+pub use base_path::without_base;
 pub use bearer::{authorization, bearer_token};
 pub use encoding::accepted_variants;
 pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};

@@ -7,11 +7,13 @@ use bytes::Bytes;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Method, Request, Response};
 
+use super::based_answer;
 use super::error_page;
 use super::frame::answer::{self, PageBody};
 use super::frame::error::PageError;
 use super::frame::language::Lang;
 use super::frame::notice::Notice;
+use super::frame::packed::Compressible;
 use super::frame::page_frame::Theme;
 use super::frame::session;
 use super::frame::site::Site;
@@ -26,10 +28,13 @@ use crate::request::HeadRejection;
 /// drops it.
 pub async fn handle(
     site: &Arc<Site>,
-    request: Request<Bytes>,
+    mut request: Request<Bytes>,
     peer: IpAddr,
     is_https: bool,
 ) -> Response<PageBody> {
+    if !site.service.config().base_path().is_empty() {
+        based_answer::rename_cookies(request.headers_mut());
+    }
     let request = Arc::new(WebRequest::read(site, request, peer, is_https));
     let result = match switch(&request) {
         Some(response) => Ok(response),
@@ -50,6 +55,9 @@ pub fn refuse(
 ) -> Response<PageBody> {
     let mut request = Request::new(Bytes::new());
     *request.headers_mut() = headers;
+    if !site.service.config().base_path().is_empty() {
+        based_answer::rename_cookies(request.headers_mut());
+    }
     let request = WebRequest::read(site, request, peer, is_https);
     let response = error_page::answer(&PageError::Refused(rejection), &request);
     finish(response, &request)
@@ -63,7 +71,18 @@ fn finish(mut response: Response<PageBody>, request: &WebRequest) -> Response<Pa
         let cookie = Notice::forget(request.is_secure);
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-    response
+    let config = request.site.service.config();
+    if !config.base_path().is_empty() {
+        based_answer::put_below(&mut response, config.base_path());
+    }
+    // Last, because what is compressed cannot be changed.
+    match response.extensions_mut().remove::<Compressible>() {
+        Some(Compressible) => {
+            let pages = &request.site.packed_pages;
+            pages.compressed(response, &request.headers)
+        }
+        None => response,
+    }
 }
 
 /// Handles `?lang=` and `?theme=` on any page: remembers the choice in a cookie and redirects to

@@ -12,6 +12,7 @@ mod account;
 mod console;
 mod route;
 mod error_page;
+mod based_answer;
 mod handle;
 
 pub use frame::answer::PageBody;

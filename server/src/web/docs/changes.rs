@@ -5,6 +5,7 @@ use http::StatusCode;
 
 use super::reference::marked;
 use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::packed::Compressible;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::web_request::WebRequest;
 
@@ -35,8 +36,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         page: request.frame("/docs"),
         parts: parts(CHANGELOG),
     };
-    let page = answer::page(StatusCode::OK, &template)?;
-    Ok(request.site.packed_pages.compressed(page, &request.headers))
+    let mut page = answer::page(StatusCode::OK, &template)?;
+    page.extensions_mut().insert(Compressible);
+    Ok(page)
 }
 
 /// Reads a changelog: versions, kinds, and lists whose items go on in indented lines. What stands

@@ -27,7 +27,7 @@ pub(crate) fn document() -> &'static Document {
         value["info"]["version"] = env!("CARGO_PKG_VERSION").into();
         let text = value.to_string();
         Document {
-            etag: format!("\"{:08x}\"", crc32fast::hash(text.as_bytes())),
+            etag: etag(&text),
             content: PackedContent::new(text.into()),
             value,
         }
@@ -45,6 +45,18 @@ pub(crate) fn address_text() -> &'static str {
         value.to_string()
     });
     &TEXT
+}
+
+/// The document of a service below a base path, as JSON text.
+pub(crate) fn text_below(base: &str) -> String {
+    let mut value = document().value.clone();
+    value["servers"][0]["url"] = base.into();
+    value.to_string()
+}
+
+/// Entity tag of a text, with its quotes.
+pub(crate) fn etag(text: &str) -> String {
+    format!("\"{:08x}\"", crc32fast::hash(text.as_bytes()))
 }
 
 /// Follows a `$ref` of the document; returns any other value unchanged.

@@ -2,33 +2,34 @@
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
-use super::openapi;
+use super::openapi::{self, Document};
 use crate::web::frame::answer::{self, PageBody, PageResult};
+use crate::web::frame::packed::Compressible;
 use crate::web::frame::web_request::WebRequest;
 
 /// `GET /openapi.json`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
-    let document = openapi::document();
-    let known = request.headers.get(IF_NONE_MATCH);
-    let is_known = known.is_some_and(|etag| etag.as_bytes() == document.etag.as_bytes());
-    let mut response = if is_known {
-        let mut response = Response::new(PageBody::Bytes(Bytes::new()));
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        response
-    } else {
-        let (text, coding) = document.content.accepted(&request.headers);
-        let mut response = answer::bytes(StatusCode::OK, "application/json", text);
-        if let Some(coding) = coding {
-            let coding = HeaderValue::from_static(coding);
-            response.headers_mut().insert(CONTENT_ENCODING, coding);
+    let config = request.site.service.config();
+    let (mut response, etag) = match config.base_path() {
+        "" => {
+            let document = openapi::document();
+            (at_root(document, &request.headers), document.etag.clone())
         }
-        response
+        base => {
+            let text = openapi::text_below(base);
+            let etag = openapi::etag(&text);
+            (below_base(text), etag)
+        }
     };
+    let known = request.headers.get(IF_NONE_MATCH);
+    if known.is_some_and(|known| known.as_bytes() == etag.as_bytes()) {
+        response = Response::new(PageBody::Bytes(Bytes::new()));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
     let headers = response.headers_mut();
-    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
-    headers.insert(ETAG, HeaderValue::try_from(document.etag.as_str())?);
+    headers.insert(ETAG, HeaderValue::try_from(etag)?);
     Ok(response)
 }
 
@@ -36,4 +37,21 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 pub(crate) fn show_address(_: &WebRequest) -> PageResult {
     let text = Bytes::from_static(openapi::address_text().as_bytes());
     Ok(answer::bytes(StatusCode::OK, "application/json", text))
+}
+
+fn at_root(document: &Document, headers: &HeaderMap) -> Response<PageBody> {
+    let (text, coding) = document.content.accepted(headers);
+    let mut response = answer::bytes(StatusCode::OK, "application/json", text);
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    if let Some(coding) = coding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+    }
+    response
+}
+
+fn below_base(text: String) -> Response<PageBody> {
+    let mut response = answer::bytes(StatusCode::OK, "application/json", text);
+    response.extensions_mut().insert(Compressible);
+    response
 }

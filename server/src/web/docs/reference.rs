@@ -15,6 +15,7 @@ use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::assets::SAMPLES_SCRIPT;
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
+use crate::web::frame::packed::Compressible;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params;
 use crate::web::frame::web_request::WebRequest;
@@ -256,8 +257,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         ),
         script_url: &SAMPLES_SCRIPT.url,
     };
-    let page = answer::page(StatusCode::OK, &template)?;
-    Ok(request.site.packed_pages.compressed(page, &request.headers))
+    let mut page = answer::page(StatusCode::OK, &template)?;
+    page.extensions_mut().insert(Compressible);
+    Ok(page)
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {

@@ -44,6 +44,11 @@ impl PackedContent {
     }
 }
 
+/// Mark of an answer that holds nothing secret, and may be compressed: the length of a compressed
+/// body tells something of its content.
+#[derive(Clone, Copy)]
+pub(crate) struct Compressible;
+
 /// Pages that were compressed lately, in gzip: the next client that gets the same bytes gets the
 /// same compressed ones.
 #[derive(Default)]
@@ -55,8 +60,7 @@ struct PackedPage {
 }
 
 impl PackedPages {
-    /// The same response with its body in gzip, if the client accepts that. Only for bodies that
-    /// hold nothing secret: the length of a compressed one tells something of its content.
+    /// The same response with its body in gzip, if the client accepts that.
     pub(crate) fn compressed(
         &self,
         mut response: Response<PageBody>,

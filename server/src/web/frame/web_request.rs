@@ -21,6 +21,7 @@ use super::site::Site;
 use super::user_agent;
 use super::viewer::Viewer;
 use crate::auth::without_keys;
+use crate::request::without_base;
 use crate::runtime::{ClientNetwork, WorkKind};
 
 /// The one path whose query holds a token.
@@ -66,7 +67,8 @@ impl WebRequest {
         let is_secure = is_https || site.service.config().has_https_url();
         let now = site.service.now();
         let effective_now = site.service.effective_now(now);
-        let path = shown_path(head.uri.path());
+        let config = site.service.config();
+        let path = shown_path(without_base(head.uri.path(), config.base_path()));
         let sent_query = head.uri.query().unwrap_or("");
         // A key in a mistyped address is not shown, logged or linked (API.md 20.5). A feed is
         // opened by a token of the same shape.
