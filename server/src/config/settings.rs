@@ -762,10 +762,22 @@ mod tests {
         check("public_url", "https://subs.example/", site);
         check("public_url", "", Some(Value::Null));
         let below = Some(json!("https://media.example:8443/tools/subs"));
-        check("public_url", "HTTPS://Media.example:8443/tools/subs", below.clone());
-        check("public_url", "https://media.example:8443/tools/subs/", below);
+        check(
+            "public_url",
+            "HTTPS://Media.example:8443/tools/subs",
+            below.clone(),
+        );
+        check(
+            "public_url",
+            "https://media.example:8443/tools/subs/",
+            below,
+        );
         for refused in ["a", "a/b", "api", "x//y", "x?y", "x y", "x'", "%20"] {
-            check("public_url", &format!("https://subs.example/{refused}"), None);
+            check(
+                "public_url",
+                &format!("https://subs.example/{refused}"),
+                None,
+            );
         }
         check("public_url", "https://subs.example//", None);
         check("public_url", "https://me:pw@subs.example", None);

@@ -495,7 +495,7 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
         }
         create_account(request, account)?.ok_or(PageError::NotFound)
     });
-    enter(request, &account.await?, "/keys").await
+    enter(request, &account.await?, "/admin").await
 }
 
 /// `POST /signout`: closes this session, or with `everywhere` every session of the account.

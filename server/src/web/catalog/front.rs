@@ -8,6 +8,7 @@ use super::record_view::RecordView;
 use crate::limits::{FRONT_HITS, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
 use crate::web::docs::reference::search_answer;
 use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::command_text::command_text;
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::web_request::WebRequest;
@@ -18,6 +19,8 @@ struct FrontPage {
     page: Frame,
     records: u64,
     is_first_start: bool,
+    /// Command that makes the first account.
+    create_command: String,
     base_url: String,
     /// Example of an answer.
     response: String,
@@ -29,10 +32,14 @@ struct FrontPage {
 
 /// `GET /`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
+    let mut page = request.frame("/");
+    page.is_searchable = false;
+    page.canonical = request.canonical("/");
     let template = FrontPage {
-        page: request.frame("/"),
+        page,
         records: request.site.stats()?.active_records,
         is_first_start: request.site.is_first_start(),
+        create_command: command_text(request, "account create EMAIL --role admin"),
         base_url: request.base_url(),
         response: search_answer(),
         is_public: request.site.service.config().is_catalog_public,

@@ -19,6 +19,8 @@ use crate::web::frame::web_request::WebRequest;
 pub(crate) struct RecordView {
     pub(crate) record: RecordFields,
     pub(crate) has_file: bool,
+    /// True if the file can be downloaded: it is cached, or there is an upstream to fetch it from.
+    pub(crate) is_available: bool,
     pub(crate) badge: LanguageBadge,
     /// Labels of the flags that are true.
     pub(crate) flags: Vec<&'static str>,
@@ -107,6 +109,7 @@ impl RecordView {
             })?;
         let release = doc.source_release_id().and_then(ReleaseId::parse);
         let cached = release.and_then(|release| engine.files().cached_file(&release));
+        let has_source = request.site.service.config().upstream.url.is_some();
         let number = doc.catalog_id().map(CatalogId::number);
         let title_number = doc.parent_catalog_number().or(number);
         Ok(Self {
@@ -117,6 +120,7 @@ impl RecordView {
                 .map(|flag| flag_label(flag, lang))
                 .collect(),
             release: ReleaseWords::read(doc.file_name(), record.description.as_deref()),
+            is_available: cached.is_some() || (doc.source_release_id().is_some() && has_source),
             file: cached.map_or(String::new(), |file| {
                 let size = lang.bytes(file.size_bytes);
                 format!("{} {size}", file.kind.extension())

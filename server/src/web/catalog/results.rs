@@ -19,7 +19,7 @@ use crate::limits::{
     COMPARED_DOWNLOADS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
     LIST_PAGES_MAX, OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
 };
-use crate::request::{SearchRejection, search_request};
+use crate::request::{SearchRejection, search_request, without_base};
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
@@ -56,6 +56,14 @@ struct SearchResults {
     has_next: bool,
     /// Query string of the search and its order, for links to its other pages.
     search: String,
+}
+
+/// The frame of a page with a search box of its own.
+fn searched_frame(request: &WebRequest) -> Frame {
+    let mut page = request.frame("/catalog");
+    page.is_searchable = false;
+    page.canonical = request.canonical("/catalog");
+    page
 }
 
 /// Counts of a search.
@@ -120,7 +128,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     };
     let is_in_vain = results.as_ref().is_some_and(|it| it.hits.is_empty());
     let template = CatalogPage {
-        page: request.frame("/catalog"),
+        page: searched_frame(request),
         uploader_path: if is_in_vain {
             known_uploader(request, request.query.get("query"))?
         } else {
@@ -312,8 +320,6 @@ struct RecordPage {
     base_url: String,
     /// Address of the list that led here, if it was one.
     back: String,
-    /// True if the file is available: it is cached, or there is an upstream to fetch it from.
-    is_available: bool,
     /// Other records of the same film or episode.
     versions: Vec<RecordView>,
     has_more_versions: bool,
@@ -358,11 +364,10 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
             (previous, next) = neighbours(&snapshot, title, slot)?;
         }
     }
-    let service = &request.site.service;
+    let mut page = request.frame("/catalog");
+    page.canonical = request.canonical(&format!("/catalog/{id}"));
     let template = RecordPage {
-        page: request.frame("/catalog"),
-        is_available: hit.has_file
-            && (!hit.file.is_empty() || service.config().upstream.url.is_some()),
+        page,
         hit: hit.with_description_cut(RECORD_DESCRIPTION_CHARS_MAX),
         base_url: request.base_url(),
         back: list_before(request),
@@ -389,6 +394,8 @@ fn list_before(request: &WebRequest) -> String {
         let is_searched = path.starts_with("/catalog?") || path.starts_with("/uploader?");
         is_searched || path.starts_with("/title/")
     };
+    let config = request.site.service.config();
+    let path = path.map(|path| without_base(path, config.base_path()));
     path.filter(is_list).unwrap_or("").to_owned()
 }
 

@@ -128,8 +128,10 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
     snapshot.ensure_not_truncated()?;
     let total: u32 = counts.values().sum();
     let is_series = counts.keys().any(|slot| slot.season.is_some());
+    let mut page = request.frame("/catalog");
+    page.canonical = request.canonical(&canonical_path(number, chosen));
     let template = TitlePage {
-        page: request.frame("/catalog"),
+        page,
         name: newest.title().to_owned(),
         year: newest.record.year,
         catalog_id: format!("tt{number:07}"),
@@ -148,6 +150,16 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         feed_path: public_feed(request, &format!("title_id=tt{number:07}")),
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// Path of a part of a title, without what changes the view only.
+fn canonical_path(number: u64, chosen: EpisodeSlot) -> String {
+    let path = title_path(number);
+    match (chosen.season, chosen.episode) {
+        (Some(season), Some(episode)) => format!("{path}?season={season}&episode={episode}"),
+        (Some(season), None) => format!("{path}?season={season}"),
+        (None, _) => path,
+    }
 }
 
 /// The newest record of a title, which gives the page its name.

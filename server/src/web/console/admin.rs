@@ -17,6 +17,7 @@ use crate::service::{
 use crate::web::catalog::top_titles::TopTitle;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::chart::{self, UsageView};
+use crate::web::frame::command_text::command_text;
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
 use crate::web::frame::page_frame::Frame;
@@ -64,6 +65,8 @@ struct AdminPage {
     failing: Vec<&'static str>,
     is_full: bool,
     damaged_records: u64,
+    /// Command that names them.
+    verify_command: String,
     cluster: Option<ClusterView>,
     panels: Vec<FigurePanel>,
     upstream: UpstreamView,
@@ -102,6 +105,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             .collect(),
         is_full: service.engine.files().check_space().is_err(),
         damaged_records: stats.damaged_records,
+        verify_command: command_text(request, "verify"),
         cluster: service
             .cluster()
             .map(|node| ClusterView::new(&node.state(), lang)),
@@ -147,10 +151,7 @@ fn catalog_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
     let store_bytes = stats.catalog_store_bytes;
     // Until the scrubber has come so far, nothing is known.
     let reclaimable = |bytes: Option<u64>| {
-        let name = lang.t(
-            "Reclaimable by subcat compact",
-            "Recuperable con subcat compact",
-        );
+        let name = lang.t("Reclaimable by compaction", "Recuperable al compactar");
         NamedFigure::new(name, bytes.map_or("–".into(), |bytes| lang.bytes(bytes)))
     };
     FigurePanel {

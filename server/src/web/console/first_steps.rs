@@ -2,52 +2,84 @@
 
 use subcat_engine::EngineStats;
 
+use crate::web::frame::command_text::command_text;
 use crate::web::frame::web_request::WebRequest;
+
+/// A record as it is imported: one line of JSON.
+pub(crate) const SAMPLE_LINE: &str = concat!(
+    r#"{"id":"3f2b8c1e-5a4d-4e6f-9b7a-0c1d2e3f4a5b","video_type":"movie","title":"Sintel","#,
+    r#""year":2010,"catalog_id":"tt1727587","source_release_id":"42"}"#
+);
 
 /// A step, done or not.
 pub(crate) struct FirstStep {
     pub(crate) is_done: bool,
     pub(crate) text: &'static str,
-    /// Command or setting that does it.
-    pub(crate) how: &'static str,
+    /// Page that does it; empty if there is none.
+    pub(crate) path: &'static str,
+    /// Command, or line of the settings, that does it; empty if a page does.
+    pub(crate) how: String,
+    /// Content of the file that the command needs; empty if it needs none.
+    pub(crate) sample: &'static str,
 }
 
 impl FirstStep {
     /// The steps, while one of the first two is left: without records or keys nothing is served.
     pub(crate) fn all(request: &WebRequest, stats: &EngineStats) -> Vec<Self> {
         let (config, lang) = (request.site.service.config(), request.lang);
-        let step = |is_done, text, how| Self { is_done, text, how };
+        let by_setting = |is_done, text, line: &str| Self {
+            is_done,
+            text,
+            path: "",
+            how: line.to_owned(),
+            sample: "",
+        };
         let steps = vec![
-            step(
-                stats.records != 0,
-                lang.t("Import records", "Importar fichas"),
-                "subcat import FILE",
-            ),
-            step(
-                stats.api_keys != 0,
-                lang.t("Create an API key", "Crear una clave de API"),
-                "/keys/new",
-            ),
-            step(
+            Self {
+                is_done: stats.records != 0,
+                text: lang.t("Import records", "Importar fichas"),
+                path: "",
+                how: command_text(request, "import FILE.jsonl"),
+                sample: SAMPLE_LINE,
+            },
+            Self {
+                is_done: stats.api_keys != 0,
+                text: lang.t("Create an API key", "Crear una clave de API"),
+                path: "/keys/new",
+                how: String::new(),
+                sample: "",
+            },
+            by_setting(
                 config.upstream.url.is_some(),
                 lang.t(
-                    "Name the source of files",
-                    "Indicar el origen de los archivos",
+                    "Name the source of files in the settings",
+                    "Indicar el origen de los archivos en la configuración",
                 ),
-                "upstream.url",
+                "upstream.url = \"https://files.example.org/{source_release_id}\"",
             ),
-            step(
+            by_setting(
                 config.public_url.is_some(),
                 lang.t(
-                    "Name the address that users see",
-                    "Indicar la dirección que ven los usuarios",
+                    "Name the address that users see in the settings",
+                    "Indicar la dirección que ven los usuarios en la configuración",
                 ),
-                "public_url",
+                "public_url = \"https://subs.example.org\"",
             ),
         ];
         if steps.iter().take(2).all(|step| step.is_done) {
             return Vec::new();
         }
         steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::read_line;
+
+    #[test]
+    fn the_sample_is_a_line_that_can_be_imported() {
+        assert!(read_line(1, SAMPLE_LINE.as_bytes()).is_ok());
     }
 }

@@ -4,6 +4,7 @@
 use subcat_engine::{ApiKeyState, Day, EngineStats, Usage};
 
 use super::figure::NamedFigure;
+use super::upstream_view::described;
 use crate::service::{LATENCY_BUCKETS_US, Metrics, Phase, Route, Service, latency_quantile_us};
 use crate::upstream::UpstreamState;
 use crate::web::frame::language::Lang;
@@ -16,6 +17,8 @@ pub(crate) struct Question {
     /// Class of the state in the style sheet.
     pub(crate) class: &'static str,
     pub(crate) answer: String,
+    /// Reason of an answer that is not good, in a sentence; empty if there is none.
+    pub(crate) cause: String,
     pub(crate) figures: Vec<NamedFigure>,
 }
 
@@ -44,18 +47,33 @@ impl Question {
 
 fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
     let upstream = service.upstream.health().state;
-    let is_failing = !service.background.failing().is_empty();
-    let (class, answer) = match (service.phase(), upstream) {
-        (Phase::Ready, _) if is_failing => ("down", lang.t("no", "no")),
-        (Phase::Ready, UpstreamState::Down) => ("expired", lang.t("in part", "en parte")),
-        (Phase::Ready, _) => ("active", lang.t("yes", "sí")),
-        _ => ("expired", lang.t("not yet", "todavía no")),
+    let failing = service.background.failing();
+    let names: Vec<_> = failing.iter().map(|failing| failing.task.name()).collect();
+    let is_upstream_bad = matches!(upstream, UpstreamState::Down | UpstreamState::Rejecting);
+    let (_, upstream_name, upstream_explanation) = described(upstream, lang);
+    let (class, answer, cause) = match service.phase() {
+        Phase::Ready if !names.is_empty() => {
+            let fails = lang.t(
+                "Background task that fails:",
+                "Tarea en segundo plano que falla:",
+            );
+            let cause = format!("{fails} {}.", names.join(", "));
+            ("down", lang.t("no", "no"), cause)
+        }
+        Phase::Ready if is_upstream_bad => {
+            let source = lang.t("Source of files:", "Origen de los archivos:");
+            let cause = format!("{source} {upstream_name}. {upstream_explanation}");
+            ("expired", lang.t("in part", "en parte"), cause)
+        }
+        Phase::Ready => ("active", lang.t("yes", "sí"), String::new()),
+        _ => ("expired", lang.t("not yet", "todavía no"), String::new()),
     };
     Question {
         id: "well",
         heading: lang.t("Is it healthy?", "¿Va bien?"),
         class,
         answer: answer.to_owned(),
+        cause,
         figures: vec![
             NamedFigure::new(
                 lang.t("Records", "Fichas"),
@@ -88,6 +106,7 @@ fn fast(metrics: &Metrics, lang: Lang) -> Question {
         heading: lang.t("Is it fast?", "¿Es rápido?"),
         class,
         answer: answer.to_owned(),
+        cause: String::new(),
         figures: vec![
             NamedFigure::new(lang.t("Search, p50", "Búsqueda, p50"), shown(median)),
             NamedFigure::new(lang.t("Search, p99", "Búsqueda, p99"), shown(slowest)),
@@ -138,6 +157,7 @@ fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
                 lang.t("requests today", "peticiones hoy")
             ),
         },
+        cause: String::new(),
         figures: vec![
             NamedFigure::new(
                 lang.t("Requests, 7 days", "Peticiones, 7 días"),
@@ -179,6 +199,7 @@ fn found(service: &Service, lang: Lang) -> Question {
         heading: lang.t("What is not found?", "¿Qué no aparece?"),
         class,
         answer,
+        cause: String::new(),
         figures: newest
             .map(|search| NamedFigure {
                 name: search.parameters.into(),

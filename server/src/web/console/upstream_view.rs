@@ -45,7 +45,10 @@ impl UpstreamView {
 }
 
 /// Class in the style sheet, name and explanation of a state.
-fn described(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'static str) {
+pub(crate) fn described(
+    state: UpstreamState,
+    lang: Lang,
+) -> (&'static str, &'static str, &'static str) {
     match state {
         UpstreamState::NotConfigured => (
             "revoked",

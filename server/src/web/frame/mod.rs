@@ -3,6 +3,7 @@
 pub(super) mod answer;
 pub(super) mod assets;
 pub(super) mod chart;
+pub(super) mod command_text;
 pub(super) mod error;
 pub(super) mod feed_token;
 pub(super) mod form_rejection;

@@ -49,6 +49,11 @@ pub(crate) struct Frame {
     pub(crate) rest: String,
     /// One-time message; empty if there is none.
     pub(crate) notice: &'static str,
+    /// True if the header has a search box: the client may read the catalog, and the page has no box
+    /// of its own.
+    pub(crate) is_searchable: bool,
+    /// Address under which search engines know the page; empty for none.
+    pub(crate) canonical: String,
     /// True if the page offers another language and colour scheme. False on the page that shows a
     /// new key, which cannot be loaded a second time.
     pub(crate) is_switchable: bool,
@@ -70,6 +75,8 @@ impl Frame {
             path: "/".to_owned(),
             rest: String::new(),
             notice: "",
+            is_searchable: false,
+            canonical: String::new(),
             is_switchable: true,
         }
     }

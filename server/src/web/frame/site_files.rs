@@ -47,9 +47,25 @@ fn asset_response(request: &WebRequest, asset: &Asset) -> Response<PageBody> {
     response
 }
 
-/// `GET /robots.txt`: nothing for search engines behind a sign-in.
-fn robots(_: &WebRequest) -> PageResult {
-    let text = "User-agent: *\nAllow: /$\nAllow: /docs\nAllow: /assets/\nDisallow: /\n";
+/// `GET /robots.txt`: nothing for search engines behind a sign-in; records and titles of a public
+/// catalog, without their files.
+fn robots(request: &WebRequest) -> PageResult {
+    let config = request.site.service.config();
+    let base = config.base_path();
+    let mut text = "User-agent: *\n".to_owned();
+    let mut rule = |kind: &str, path: &str| text.push_str(&format!("{kind}: {base}{path}\n"));
+    for path in ["/$", "/docs", "/assets/"] {
+        rule("Allow", path);
+    }
+    if config.is_catalog_public {
+        for path in ["/catalog/*/look", "/catalog/*/download"] {
+            rule("Disallow", path);
+        }
+        for path in ["/catalog$", "/catalog/", "/title/"] {
+            rule("Allow", path);
+        }
+    }
+    rule("Disallow", "/");
     Ok(answer::bytes(
         StatusCode::OK,
         "text/plain; charset=utf-8",

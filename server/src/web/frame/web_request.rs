@@ -149,6 +149,7 @@ impl WebRequest {
         let mut frame = Frame::new(self.lang, self.theme, self.viewer.as_ref());
         frame.section = section;
         frame.is_registration_open = self.is_registration_open();
+        frame.is_searchable = self.reader().is_ok();
         frame.notice = self.notice.map_or("", |notice| notice.text(self.lang));
         frame.at(&self.path, &self.query)
     }
@@ -182,6 +183,15 @@ impl WebRequest {
     pub(crate) fn base_url(&self) -> String {
         let public_url = self.site.service.config().public_url.clone();
         public_url.unwrap_or_else(|| self.host_url())
+    }
+
+    /// Address under which search engines know a page of the catalog; empty if they may not read it.
+    pub(crate) fn canonical(&self, path: &str) -> String {
+        if self.site.service.config().is_catalog_public {
+            format!("{}{path}", self.base_url())
+        } else {
+            String::new()
+        }
     }
 
     /// Origins of this site: that of `public_url`, and the `Host` of the request.
