@@ -115,6 +115,40 @@ fn upstream_is_shown_as_a_state_with_its_last_success() {
     drop(portal);
 }
 
+/// The commands of the front page act on the service that shows it.
+#[test]
+fn the_first_account_is_made_where_the_service_is() {
+    let portal = Portal::empty(|_| ());
+    let data = std::path::absolute(&portal.service().config().data).expect("a path");
+    let text = plain(portal.visitor().get("/").text());
+    let command = format!(
+        "subcat account create EMAIL --role admin --data {}",
+        data.display()
+    );
+    assert!(text.contains(&command), "{command}: {text}");
+    assert!(text.contains("The catalog is empty."), "{text}");
+    assert!(!text.contains("in one minute"), "{text}");
+}
+
+#[test]
+fn the_console_says_why_the_service_is_healthy_in_part() {
+    let portal = Portal::open(|config| {
+        config.upstream.url = Some("http://127.0.0.1:9/{source_release_id}".to_owned());
+        config.upstream.timeout_seconds = 1;
+    });
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/catalog");
+    let ids = page.text().split("<h2><a href=\"/catalog/").skip(1);
+    let ids: Vec<String> = ids.map(|rest| rest[..36].to_owned()).collect();
+    for id in ids.iter().take(4) {
+        assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 502);
+    }
+    let text = plain(ana.get("/admin").text());
+    let cause = "in part Source of files: down. The last three requests got no answer.";
+    assert!(text.contains(cause), "{text}");
+}
+
 #[test]
 fn the_audit_log_is_shown_whole_page_by_page() {
     let (portal, mut ana) = portal(1);
@@ -386,6 +420,9 @@ fn the_console_shows_settings_keys_and_first_steps() {
     let headers = [("Origin", "https://sub.example")];
     assert_eq!(ana.post_from("/signin", &fields, &headers).status, 303);
     let text = plain(ana.get("/admin").text());
+    let data = std::path::absolute(&portal.service().config().data).expect("a path");
+    let command = format!("subcat import FILE.jsonl --data {} ", data.display());
+    assert!(text.contains(&command), "{command}: {text}");
     for part in [
         "First steps",
         "to do Import records subcat import FILE",

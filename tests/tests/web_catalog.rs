@@ -316,7 +316,10 @@ fn a_series_is_a_grid_and_its_records_have_neighbours() {
     let page = ana.get(&format!("/title/{SERIES}"));
     let shown = page.text();
     assert!(shown.contains("61 subtitles"), "{shown}");
-    for link in ["?season=2\"", "?season=3&amp;episode=10\""] {
+    for link in [
+        "?season=2#releases\"",
+        "?season=3&amp;episode=10#releases\"",
+    ] {
         assert!(shown.contains(link), "{link}: {shown}");
     }
     assert!(shown.contains("21 subtitles, 1 pack<"), "{shown}");
@@ -590,10 +593,136 @@ fn a_feed_is_opened_by_its_own_token_and_by_nothing_else() {
     let key = ana.post("/keys", &[("name", "x"), ("scope", "search")]);
     let (_, rest) = key.text().split_once("readonly value=\"").expect("a key");
     let key = rest.split('"').next().expect("it ends");
-    assert_eq!(reader.get(&format!("/feed.atom?token={key}")).status, 303);
+    assert_eq!(reader.get(&format!("/feed.atom?token={key}")).status, 404);
     let newer = address(&ana.post("/profile/feed", &[]));
-    assert_eq!(reader.get(&format!("/feed.atom?token={token}")).status, 303);
+    assert_eq!(reader.get(&format!("/feed.atom?token={token}")).status, 404);
     assert_eq!(reader.get(&format!("/feed.atom?token={newer}")).status, 200);
+}
+
+/// A long series has a row of seasons, and shows the episodes of one.
+#[test]
+fn a_long_series_opens_one_season() {
+    let (portal, mut ana) = portal();
+    let numbers: Vec<String> = (0..300).map(id_of).collect();
+    let numbered = (0i64..).zip(&numbers);
+    let drafts = numbered.map(|(idx, id)| episode(id, 1 + idx / 10, 1 + idx % 10));
+    portal.import(drafts.collect());
+    let page = ana.get(&format!("/title/{SERIES}"));
+    assert!(
+        page.text().contains("?season=30#releases\""),
+        "{}",
+        page.text()
+    );
+    assert!(!page.text().contains("episode=10"), "{}", page.text());
+    let page = ana.get(&format!("/title/{SERIES}?season=30"));
+    for part in [
+        "?season=1#releases\"",
+        "?season=30&amp;episode=10#releases\"",
+        "id=\"releases\"",
+    ] {
+        assert!(page.text().contains(part), "{part}: {}", page.text());
+    }
+    assert!(
+        !page.text().contains("?season=29&amp;episode"),
+        "{}",
+        page.text()
+    );
+}
+
+/// Several records of one title have a head, and begin with what tells them apart.
+#[test]
+fn records_of_one_title_stand_below_it() {
+    let (portal, mut ana) = portal();
+    import_series(&portal);
+    let page = ana.get("/catalog?query=perdidos+en+el+bosque");
+    let head = format!("class=\"of-title\"><p><a href=\"/title/{SERIES}\">");
+    assert_eq!(page.text().matches(&head).count(), 1, "{}", page.text());
+    let one = ana.get("/catalog?query=matrix&limit=1");
+    assert!(!one.text().contains("of-title"), "{}", one.text());
+    assert!(
+        one.text().contains("href=\"/title/tt0133093\""),
+        "{}",
+        one.text()
+    );
+    let title = ana.get("/title/tt0133093");
+    let row = "aria-label=\"The Matrix";
+    assert!(title.text().contains(row), "{}", title.text());
+    assert_eq!(
+        title.text().matches("<bdi>The Matrix</bdi>").count(),
+        1,
+        "the heading alone"
+    );
+}
+
+#[test]
+fn no_download_is_offered_where_none_can_come() {
+    let portal = Portal::open(|config| config.upstream.url = None);
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/catalog?query=matrix");
+    assert!(!hits(&page).is_empty());
+    assert!(!page.text().contains("/download\""), "{}", page.text());
+}
+
+#[test]
+fn search_engines_read_a_public_catalog_only() {
+    let (_portal, mut ana) = portal();
+    let id = hits(&ana.get("/catalog?query=matrix")).remove(0);
+    assert!(!ana.get("/robots.txt").text().contains("/title/"));
+    assert!(
+        !ana.get(&format!("/catalog/{id}"))
+            .text()
+            .contains("rel=\"canonical\"")
+    );
+    let portal = Portal::open(|config| {
+        config.is_catalog_public = true;
+        config.public_url = Some("https://subs.example".to_owned());
+    });
+    let mut visitor = portal.visitor();
+    let robots = visitor.get("/robots.txt");
+    for line in [
+        "Allow: /title/\n",
+        "Allow: /catalog/\n",
+        "Disallow: /catalog/*/download\n",
+    ] {
+        assert!(robots.text().contains(line), "{}", robots.text());
+    }
+    for (path, name) in [
+        (format!("/catalog/{id}"), "Subtitle for The Matrix"),
+        ("/title/tt0133093".to_owned(), "Subtitles for The Matrix"),
+    ] {
+        let page = visitor.get(&format!("{path}?page=1"));
+        let canonical = format!("rel=\"canonical\" href=\"https://subs.example{path}\"");
+        assert!(page.text().contains(&canonical), "{}", page.text());
+        let description = format!("name=\"description\" content=\"{name}");
+        assert!(page.text().contains(&description), "{}", page.text());
+    }
+    let found = visitor.get("/catalog?query=matrix");
+    assert!(found.text().contains("content=\"noindex\""));
+}
+
+/// A reader that has several feeds tells them apart, and fetches what is new only.
+#[test]
+fn a_feed_has_a_name_an_address_and_a_tag() {
+    let portal = Portal::open(|config| config.is_catalog_public = true);
+    let mut visitor = portal.visitor();
+    for (query, title) in [
+        ("", "subcat: new subtitles"),
+        ("?query=matrix", "subcat: matrix"),
+        ("?title_id=tt0133093", "subcat: The Matrix"),
+    ] {
+        let feed = visitor.get(&format!("/feed.atom{query}"));
+        assert!(
+            feed.text().contains(&format!("<title>{title}</title>")),
+            "{}",
+            feed.text()
+        );
+        assert!(feed.text().contains("rel=\"self\""), "{}", feed.text());
+        let etag = feed.field("etag").expect("a tag").to_owned();
+        let known = [("If-None-Match", etag.as_str())];
+        let again = visitor.send("GET", &format!("/feed.atom{query}"), &known, "");
+        assert_eq!((again.status, again.body.len()), (304, 0), "{query}");
+    }
 }
 
 #[test]

@@ -103,6 +103,8 @@ fn admit_client(request: &WebRequest, access: RouteAccess) -> Result<(), PageErr
     match access {
         RouteAccess::Anybody => Ok(()),
         RouteAccess::CatalogReaders => request.reader(),
+        // A reader of feeds cannot do anything with the page of the sign-in.
+        RouteAccess::FeedReaders if feed_token::is_refused(request) => Err(PageError::NotFound),
         RouteAccess::FeedReaders if feed_token::owner(request).is_some() => Ok(()),
         RouteAccess::FeedReaders => request.reader(),
         RouteAccess::SignedIn => request.viewer().map(|_| ()),

@@ -1,16 +1,18 @@
 //! Atom feeds (RFC 4287): the newest of the catalog, of a search, of a title.
 
 use askama::Template;
-use http::StatusCode;
+use bytes::Bytes;
+use http::header::{ETAG, IF_NONE_MATCH};
+use http::{HeaderValue, Response, StatusCode};
 use subcat_engine::{Doc, ListPage, Snapshot, TitlePart};
 
-use super::record_view::{RecordView, title_number};
+use super::record_view::{RecordView, title_number, xml_text};
 use super::results;
 use super::search_box;
 use crate::limits::{FEED_ENTRIES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
 use crate::ops::Operations;
 use crate::service::Actor;
-use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::answer::{self, PageBody, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::feed_token::is_feed_key;
 use crate::web::frame::notice::Notice;
@@ -21,7 +23,7 @@ use crate::web::frame::web_request::WebRequest;
 #[derive(Template)]
 #[template(path = "catalog/feed.xml")]
 struct Feed {
-    title: &'static str,
+    title: String,
     base_url: String,
     /// Address of the feed without its token: its identifier.
     id: String,
@@ -52,9 +54,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     snapshot.ensure_not_truncated()?;
     let base_url = request.base_url();
     let feed = Feed {
-        title: request
-            .lang
-            .t("subcat: new subtitles", "subcat: subtítulos nuevos"),
+        title: feed_title(request, &params, &hits),
         id: format!("{base_url}/feed.atom?{kept}"),
         page: format!("{base_url}{page}"),
         updated: hits
@@ -67,11 +67,35 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         hits,
     };
     let xml = answer::rendered(&feed)?;
-    Ok(answer::bytes(
-        StatusCode::OK,
-        "application/atom+xml; charset=utf-8",
-        xml,
-    ))
+    let etag = format!("\"{:08x}\"", crc32fast::hash(xml.as_bytes()));
+    let known = request.headers.get(IF_NONE_MATCH);
+    let mut response = if known.is_some_and(|known| known.as_bytes() == etag.as_bytes()) {
+        let mut response = Response::new(PageBody::Bytes(Bytes::new()));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        answer::bytes(StatusCode::OK, "application/atom+xml; charset=utf-8", xml)
+    };
+    response
+        .headers_mut()
+        .insert(ETAG, HeaderValue::try_from(etag)?);
+    Ok(response)
+}
+
+/// Name of a feed in a reader that has several: the title or the words that it follows.
+fn feed_title(request: &WebRequest, params: &Params, hits: &[RecordView]) -> String {
+    let is_of_title = title_number(params.get("title_id")).is_some();
+    let subject = match hits.first() {
+        Some(hit) if is_of_title => hit.title(),
+        _ => params.get("query"),
+    };
+    match subject.trim() {
+        "" => {
+            let name = request.lang.t("new subtitles", "subtítulos nuevos");
+            format!("subcat: {name}")
+        }
+        subject => xml_text(&format!("subcat: {subject}")),
+    }
 }
 
 /// Time of a feed without entries.

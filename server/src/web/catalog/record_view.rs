@@ -35,6 +35,10 @@ pub(crate) struct RecordView {
     pub(crate) uploader_path: String,
     /// True if the record before it in the list is of the same release.
     pub(crate) is_same_release: bool,
+    /// True if it is the first of several records of its title in the list, which have a head.
+    pub(crate) begins_title: bool,
+    /// True if the title stands above it: its row begins with the release.
+    pub(crate) is_below_title: bool,
     downloads: u64,
     now: Timestamp,
     lang: Lang,
@@ -133,6 +137,8 @@ impl RecordView {
                 .map_or(String::new(), uploader_path),
             has_file: doc.source_release_id().is_some(),
             is_same_release: false,
+            begins_title: false,
+            is_below_title: false,
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             record,
             now: request.now,
@@ -206,6 +212,17 @@ impl RecordView {
             }
         }
         name
+    }
+
+    /// First words of its row below the head of its title: the release, else the name of the file,
+    /// else the title again.
+    pub(crate) fn lead(&self) -> String {
+        let release = self.release.line();
+        match (release.is_empty(), self.file_name.as_str()) {
+            (false, _) => release,
+            (true, "") => self.title().to_owned(),
+            (true, name) => name.to_owned(),
+        }
     }
 
     /// Returns true if both are of one film or episode, and of one release of it that is known.
@@ -283,6 +300,29 @@ pub(crate) fn same_releases_together(hits: Vec<RecordView>) -> Vec<RecordView> {
     ordered
 }
 
+/// Gives a head to each run of records of one title. The order stays as it is.
+pub(crate) fn below_titles(mut hits: Vec<RecordView>) -> Vec<RecordView> {
+    let paths: Vec<String> = hits.iter().map(|hit| hit.title_path.clone()).collect();
+    for (idx, hit) in hits.iter_mut().enumerate() {
+        let is_same = |other: Option<&String>| other == Some(&hit.title_path);
+        let is_after = idx != 0 && is_same(paths.get(idx - 1));
+        let is_before = is_same(paths.get(idx + 1));
+        if !hit.title_path.is_empty() {
+            hit.begins_title = is_before && !is_after;
+            hit.is_below_title = is_before || is_after;
+        }
+    }
+    hits
+}
+
+/// The records of a page whose heading is their title.
+pub(crate) fn below_heading(mut hits: Vec<RecordView>) -> Vec<RecordView> {
+    for hit in &mut hits {
+        hit.is_below_title = true;
+    }
+    hits
+}
+
 /// Label of a flag that is true.
 fn flag_label(flag: Flag, lang: Lang) -> &'static str {
     match flag {
@@ -327,7 +367,7 @@ pub(crate) fn episode_number(season: Option<u16>, episode: Option<u16>) -> Strin
 }
 
 /// The characters of a text that XML can hold.
-fn xml_text(text: &str) -> String {
+pub(crate) fn xml_text(text: &str) -> String {
     let is_held = |c: &char| !c.is_control() && !matches!(c, '\u{FFFE}' | '\u{FFFF}');
     text.chars().filter(is_held).collect()
 }

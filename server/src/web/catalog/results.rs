@@ -9,7 +9,9 @@ use subcat_engine::{
 };
 
 use super::feed_link::public_feed;
-use super::record_view::{RecordView, episode_number, same_releases_together, title_path};
+use super::record_view::{
+    RecordView, below_heading, below_titles, episode_number, same_releases_together, title_path,
+};
 use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
@@ -222,7 +224,7 @@ fn search(
     order.sort(&mut docs, engine);
     let mut views = doc_views(request, &snapshot, &docs[start..end])?;
     if order == ResultOrder::Default {
-        views = same_releases_together(views);
+        views = below_titles(same_releases_together(views));
     }
     // Only now is it certain that the mapped files were complete while they were read.
     snapshot.ensure_not_truncated()?;
@@ -360,6 +362,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
         }
         has_more_versions = listing.has_more || OTHER_VERSIONS_MAX < versions.len();
         versions.truncate(OTHER_VERSIONS_MAX);
+        versions = below_heading(versions);
         if slot.episode.is_some() {
             (previous, next) = neighbours(&snapshot, title, slot)?;
         }

@@ -9,7 +9,7 @@ use subcat_engine::{EpisodeSlot, ListPage, Snapshot, TitlePart};
 
 use super::feed_link::public_feed;
 use super::record_view::{
-    RecordView, episode_number, same_releases_together, title_number, title_path,
+    RecordView, below_heading, episode_number, same_releases_together, title_number, title_path,
 };
 use crate::limits::{
     GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
@@ -34,6 +34,8 @@ struct TitlePage {
     /// `11 subtitles`.
     total: String,
     seasons: Vec<SeasonView>,
+    /// True if there are too many seasons for a grid: they are a row, and the chosen one is open.
+    is_long: bool,
     /// `S01E02` or `S01`, if a part of the series was chosen; else empty.
     part: String,
     groups: Vec<ReleaseGroup>,
@@ -124,7 +126,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         let view = RecordView::new(request, &snapshot, doc)?;
         hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
     }
-    let hits = same_releases_together(hits);
+    let hits = below_heading(same_releases_together(hits));
     snapshot.ensure_not_truncated()?;
     let total: u32 = counts.values().sum();
     let is_series = counts.keys().any(|slot| slot.season.is_some());
@@ -142,6 +144,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         } else {
             Vec::new()
         },
+        is_long: is_series && GRID_EPISODES_MAX < counts.len(),
         part: episode_number(chosen.season, chosen.episode),
         groups: groups(hits, chosen, request.lang),
         page_number,

@@ -10,6 +10,11 @@ pub(crate) fn is_feed_key(key: &ApiKey) -> bool {
     key.scopes == Scopes::NONE
 }
 
+/// True if the address has a token that opens nothing.
+pub(crate) fn is_refused(request: &WebRequest) -> bool {
+    request.query.has("token") && owner(request).is_none()
+}
+
 /// The account whose feeds the token in the address opens; `None` without a valid one.
 pub(crate) fn owner(request: &WebRequest) -> Option<AccountId> {
     let token = request.query.get("token");
