@@ -372,6 +372,9 @@ pub const FILE_READ_BYTES_MAX: u64 = 4 << 10;
 /// Bytes of a page. A larger one is a fault of the server: it is answered with 500.
 pub const PAGE_BYTES_MAX: usize = 256 << 10;
 
+/// Stored files on a page of their list, at most.
+pub const STORED_FILES_PER_PAGE: usize = 50;
+
 /// Number of pages that are kept compressed, at most: of 10 KB each.
 pub const PACKED_PAGES_MAX: usize = 32;
 

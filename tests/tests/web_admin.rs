@@ -245,6 +245,16 @@ fn an_administrator_forgets_a_stored_file() {
         .expect("stored");
     let page = ana.get("/admin/files?release=r1");
     assert!(plain(page.text()).contains("srt"), "{}", page.text());
+    // The list leads there, and the file is forgotten by a second step only.
+    let list = ana.get("/admin/files");
+    assert!(
+        list.text().contains("href=\"/admin/files?release=r1\""),
+        "{}",
+        list.text()
+    );
+    assert!(!page.text().contains("<form method=\"post\" action=\"/admin/files\""));
+    let asked = ana.get("/admin/files?release=r1&forget=ask");
+    assert!(asked.text().contains("<form method=\"post\" action=\"/admin/files\""));
     let unknown = ana.get("/admin/files?release=r2");
     assert!(unknown.text().contains("No file of this release"));
     let mut user = portal.visitor();

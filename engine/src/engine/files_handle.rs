@@ -26,6 +26,12 @@ impl FilesHandle<'_> {
         self.database.state.cached_file(release)
     }
 
+    /// Releases with a cached file in their order, from the first that is not before `from`, up to
+    /// `count_max` of them. Cost: a transaction that reads that many rows.
+    pub fn releases_from(self, from: &str, count_max: usize) -> Result<Vec<ReleaseId>> {
+        self.database.state.releases_from(from, count_max)
+    }
+
     /// Number of the state of all files: it changes whenever the file of a release is forgotten or
     /// replaced, before that is acknowledged. What was read under another number may be out of
     /// date. Cost: one atomic load.

@@ -1,9 +1,10 @@
-//! Stored files, for administrators: find one by its release, forget it.
+//! Stored files, for administrators: list them, find one by its release, forget it.
 
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::{CachedFile, ReleaseId};
 
+use crate::limits::STORED_FILES_PER_PAGE;
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
@@ -35,26 +36,75 @@ impl FileView {
     }
 }
 
+/// A line of the list of stored files.
+struct FileRow {
+    release: ReleaseId,
+    kind: &'static str,
+    size: String,
+}
+
 #[derive(Template)]
 #[template(path = "console/admin_files.html")]
 struct FilesPage<'a> {
     page: Frame,
     release: &'a str,
     file: Option<FileView>,
+    /// True if the page asks before the file is forgotten.
+    is_asking: bool,
+    rows: Vec<FileRow>,
+    /// Release with which the next page begins.
+    next: Option<ReleaseId>,
 }
 
-/// `GET /admin/files`: `release` is the upstream's name of a file.
+/// `GET /admin/files`: `release` is the upstream's name of a file; without one that is stored, a
+/// list of the files from it on, or from `from` on.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.admin()?;
     let release = request.query.get("release");
     let files = request.site.service.engine.files();
     let file = ReleaseId::parse(release).and_then(|release| files.cached_file(&release));
+    let from = match request.query.get("from") {
+        "" => release,
+        from => from,
+    };
+    let (rows, next) = if file.is_some() {
+        (Vec::new(), None)
+    } else {
+        rows_from(request, from)?
+    };
     let template = FilesPage {
         page: request.frame("/admin"),
         release,
         file: file.map(|file| FileView::new(request, &file)),
+        is_asking: request.query.has("forget"),
+        rows,
+        next,
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// A page of the list, and the release with which the next one begins.
+fn rows_from(
+    request: &WebRequest,
+    from: &str,
+) -> Result<(Vec<FileRow>, Option<ReleaseId>), PageError> {
+    let files = request.site.service.engine.files();
+    let mut releases = files.releases_from(from, STORED_FILES_PER_PAGE + 1)?;
+    let next = if STORED_FILES_PER_PAGE < releases.len() {
+        releases.pop()
+    } else {
+        None
+    };
+    let rows = releases.into_iter().filter_map(|release| {
+        // One that was forgotten meanwhile is left out.
+        let file = files.cached_file(&release)?;
+        Some(FileRow {
+            kind: file.kind.extension(),
+            size: request.lang.bytes(file.size_bytes),
+            release,
+        })
+    });
+    Ok((rows.collect(), next))
 }
 
 /// `POST /admin/files`: forgets the file of `release`, which the next download fetches anew.
