@@ -252,9 +252,17 @@ fn an_administrator_forgets_a_stored_file() {
         "{}",
         list.text()
     );
-    assert!(!page.text().contains("<form method=\"post\" action=\"/admin/files\""));
+    assert!(
+        !page
+            .text()
+            .contains("<form method=\"post\" action=\"/admin/files\"")
+    );
     let asked = ana.get("/admin/files?release=r1&forget=ask");
-    assert!(asked.text().contains("<form method=\"post\" action=\"/admin/files\""));
+    assert!(
+        asked
+            .text()
+            .contains("<form method=\"post\" action=\"/admin/files\"")
+    );
     let unknown = ana.get("/admin/files?release=r2");
     assert!(unknown.text().contains("No file of this release"));
     let mut user = portal.visitor();

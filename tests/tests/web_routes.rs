@@ -241,7 +241,7 @@ fn a_row_answers_its_methods_and_names_them() {
     }
 }
 
-/// A body that comes with another method than `POST` changes nothing, and `HEAD` is `GET` without a body.
+/// A body that comes with another method than `POST` changes nothing, and `HEAD` has none.
 #[test]
 fn a_row_ignores_bodies_and_keeps_its_caching() {
     let mut routes = Routes::open(false);

@@ -19,6 +19,7 @@ mod node_rows;
 mod view;
 mod store;
 mod path_rows;
+mod file_rows;
 mod memory_witness;
 mod logged;
 

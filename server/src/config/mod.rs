@@ -11,6 +11,7 @@ mod listen_address;
 mod load;
 mod origin;
 mod parse;
+mod public_url;
 mod reached_at;
 mod s3_settings;
 mod secret;

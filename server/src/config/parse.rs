@@ -81,30 +81,17 @@ fn canonical(network: IpNet) -> Option<IpNet> {
     }
 }
 
-/// A public URL in its normal form: nothing, or scheme and host with an optional port and an
-/// optional path, without a slash at the end. The path is shown in commands to paste into a shell,
-/// in pages and in cookies: it has plain characters only. The API is reached at the root, too, so
-/// its own words are no base.
-pub(super) fn public_url(text: &str) -> Option<Option<String>> {
+/// An origin in its normal form: nothing, or scheme and host with an optional port, without a slash
+/// at the end.
+pub(super) fn origin_url(text: &str) -> Option<Option<String>> {
     if text.is_empty() {
         return Some(None);
     }
     let url = web_url(text)?;
-    if url.query().is_some() || url.fragment().is_some() {
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
         return None;
     }
-    let path = url.path().strip_suffix('/').unwrap_or(url.path());
-    let is_plain = |segment: &str| {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-        !segment.is_empty() && segment.chars().all(is_plain)
-    };
-    let mut segments = path.split('/').skip(1);
-    let is_of_api = matches!(segments.clone().next(), Some("api" | "a"));
-    if is_of_api || !segments.all(is_plain) {
-        return None;
-    }
-    let origin = url.origin().ascii_serialization();
-    Some(Some(format!("{origin}{path}")))
+    Some(Some(url.origin().ascii_serialization()))
 }
 
 /// An upstream URL in its normal form: nothing, or one whose path or query holds the placeholder.

@@ -10,6 +10,15 @@ impl Config {
         url.is_some_and(|url| url.starts_with("https://"))
     }
 
+    /// Path of the public URL, below which users reach the service: empty, or a slash and segments
+    /// without a slash at the end.
+    pub fn base_path(&self) -> &str {
+        let url = self.public_url.as_deref().unwrap_or("");
+        let after_scheme = url.find("://").map_or(0, |at| at + 3);
+        let path = url[after_scheme..].find('/');
+        path.map_or("", |at| &url[after_scheme + at..])
+    }
+
     /// `public_url`, or else `http://` and `listen`, with `HOST` in the place of all addresses, and
     /// of the proxy in front of a Unix socket.
     pub fn reached_at(&self) -> String {
@@ -34,6 +43,23 @@ fn listened_at(listen: &ListenAddress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_base_path_is_what_follows_the_host() {
+        let base_path = |url: Option<&str>| {
+            let config = Config {
+                public_url: url.map(str::to_owned),
+                ..Config::default()
+            };
+            config.base_path().to_owned()
+        };
+        assert_eq!(base_path(None), "");
+        assert_eq!(base_path(Some("https://subs.example:8443")), "");
+        assert_eq!(
+            base_path(Some("https://subs.example/tools/subs")),
+            "/tools/subs"
+        );
+    }
 
     #[test]
     fn all_addresses_are_a_host_to_fill_in() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::parse::public_url;
+use super::parse::origin_url;
 
 /// The bucket that keeps cached files, too. There is none without an endpoint.
 #[derive(Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl fmt::Debug for S3Settings {
 
 /// The base of a URL of object storage; nothing switches it off.
 pub(super) fn endpoint(text: &str) -> Option<Option<String>> {
-    public_url(text)
+    origin_url(text)
 }
 
 /// The name of a bucket, or nothing.

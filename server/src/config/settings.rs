@@ -14,7 +14,8 @@ use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, StoreKind};
 
 use super::cluster_settings::{ClusterSettings, log_address, node_name, stream_name};
 use super::listen_address::ListenAddress;
-use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
+use super::parse::{bytes, choose, named, networks, number, put, upstream_url};
+use super::public_url::public_url;
 use super::s3_settings::{S3Settings, access_word, bucket, endpoint};
 use super::secret::{Secrets, hidden, without_password};
 use super::sections::{
@@ -102,15 +103,6 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Path of the public URL, below which users reach the service: empty, or a slash and segments
-    /// without a slash at the end.
-    pub fn base_path(&self) -> &str {
-        let url = self.public_url.as_deref().unwrap_or("");
-        let after_scheme = url.find("://").map_or(0, |at| at + 3);
-        let path = url[after_scheme..].find('/');
-        path.map_or("", |at| &url[after_scheme + at..])
-    }
-
     /// Returns true if upstream or object storage can give a file again that has left this machine.
     pub fn files_can_come_back(&self) -> bool {
         self.upstream.url.is_some() || self.files_s3.endpoint.is_some()
@@ -753,36 +745,6 @@ mod tests {
         check("files.cache_bytes", "-1", None);
         check("disk.reserve_bytes", "48 MiB", Some(json!(48 << 20)));
         check("disk.reserve_bytes", "47 MiB", None);
-    }
-
-    #[test]
-    fn public_urls_have_a_host_and_perhaps_a_path() {
-        let site = Some(json!("https://subs.example"));
-        check("public_url", "https://subs.example", site.clone());
-        check("public_url", "https://subs.example/", site);
-        check("public_url", "", Some(Value::Null));
-        let below = Some(json!("https://media.example:8443/tools/subs"));
-        check(
-            "public_url",
-            "HTTPS://Media.example:8443/tools/subs",
-            below.clone(),
-        );
-        check(
-            "public_url",
-            "https://media.example:8443/tools/subs/",
-            below,
-        );
-        for refused in ["a", "a/b", "api", "x//y", "x?y", "x y", "x'", "%20"] {
-            check(
-                "public_url",
-                &format!("https://subs.example/{refused}"),
-                None,
-            );
-        }
-        check("public_url", "https://subs.example//", None);
-        check("public_url", "https://me:pw@subs.example", None);
-        check("public_url", "ftp://subs.example", None);
-        check("public_url", "subs.example", None);
     }
 
     #[test]

@@ -49,8 +49,7 @@ pub(crate) struct Frame {
     pub(crate) rest: String,
     /// One-time message; empty if there is none.
     pub(crate) notice: &'static str,
-    /// True if the header has a search box: the client may read the catalog, and the page has no box
-    /// of its own.
+    /// True if the header has a search box: the client may read the catalog, and the page has none.
     pub(crate) is_searchable: bool,
     /// Address under which search engines know the page; empty for none.
     pub(crate) canonical: String,

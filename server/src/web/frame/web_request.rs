@@ -185,7 +185,7 @@ impl WebRequest {
         public_url.unwrap_or_else(|| self.host_url())
     }
 
-    /// Address under which search engines know a page of the catalog; empty if they may not read it.
+    /// Address by which search engines know a page of the catalog; empty if they may not read it.
     pub(crate) fn canonical(&self, path: &str) -> String {
         if self.site.service.config().is_catalog_public {
             format!("{}{path}", self.base_url())
