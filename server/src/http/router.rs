@@ -108,8 +108,8 @@ impl Router {
         Self { api, site }
     }
 
-    /// The destination of a request in the API or below an address, at the root of the host or below
-    /// the base path, which the target then loses; `None` for a page.
+    /// The destination of a request in the API or below an address, at the root of the host or
+    /// below the base path, which the target then loses; `None` for a page.
     fn call_of(&self, head: &mut Parts) -> Option<ApiCall> {
         let path = head.uri.path();
         if let Some(call) = ApiCall::of(path) {
