@@ -219,7 +219,7 @@ fn api_rule_17_5_refusals() {
         404,
         "File not found in archive",
     );
-    let scene = Scene::of_film(&zip_of(&[("a.srt", b"a\0b")]));
+    let scene = Scene::of_film(&zip_of(&[("a.srt", b"abcd\0efgh")]));
     let detail = "Failed to extract file from archive";
     check_failed(&scene.get("download?encoding=utf-8"), 400, detail);
     let sami = b"<SAMI><BODY><SYNC Start=1000><P>Hola</SAMI>";
