@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::model::{Flag, FlagSet, Language, Number, Record, VideoType, Year};
-use crate::query::{RELATIVE_WEIGHT, release_words};
+use crate::query::{RELATIVE_WEIGHT, release_group, release_words};
 
 use super::part_marks::part_marks;
 use super::path_flags::flags_of_path;
@@ -267,7 +267,7 @@ impl Chooser<'_> {
         let equals = ranked.iter().filter(|(criteria, _)| *criteria == smallest);
         let equals = equals.map(|(_, idx)| *idx).collect();
         let remaining = self.without_parts(equals, &title)?;
-        let release = request.release.as_deref().map(PathWords::of);
+        let release = request.release.as_deref();
         remaining.into_iter().min_by_key(|idx| {
             let path = &self.paths[*idx];
             let candidate = &self.candidates[*idx];
@@ -334,11 +334,13 @@ fn kind_rank(path: &str) -> usize {
 /// Weight of the words of a release that a path does not have.
 ///
 /// Source: SEARCH.md 5.6.
-fn missing_weight(release: &PathWords, path: &PathParts) -> u32 {
-    let sequence: Vec<&str> = release.iter().collect();
+fn missing_weight(release: &str, path: &PathParts) -> u32 {
+    let wanted = PathWords::of(release);
+    let sequence: Vec<&str> = wanted.iter().collect();
+    let group = release_group(release);
     let words: HashSet<&str> = path.words().collect();
     let mut missing = 0;
-    for word in release_words(&sequence, None) {
+    for word in release_words(&sequence, group.as_deref()) {
         let has_relative = || word.relatives().any(|relative| words.contains(relative));
         missing += if words.contains(word.word) {
             0
