@@ -9,7 +9,9 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rustix::time::{ClockId, clock_gettime};
 use subcat_engine::{ApiKey, ApiKeyId, NodeId, RateLimit, Scopes, Timestamp};
-use subcat_server::auth::{KeyTable, KnownKey, api_key_digest, api_key_partial, api_key_text};
+use subcat_server::auth::{
+    DefaultLimits, KeyTable, KnownKey, api_key_digest, api_key_partial, api_key_text,
+};
 use subcat_server::cluster::{Exchange, MessageKind};
 use subcat_server::runtime::Moment;
 use subcat_server::service::SharedCounts;
@@ -142,10 +144,13 @@ impl Cluster {
     fn round(&mut self) -> Duration {
         self.now_ms += PERIOD_MS;
         let now = self.now();
+        let limits = DefaultLimits {
+            api_key: self.limit,
+            address_key: self.limit,
+        };
         let mut times = self.nodes.iter_mut().map(|node| {
             let began = processor_time();
-            node.counts
-                .exchange(&node.table, self.limit, &node.wire, now);
+            node.counts.exchange(&node.table, limits, &node.wire, now);
             processor_time() - began
         });
         let first = times.next().expect("there are nodes");

@@ -100,7 +100,7 @@ fn mark(choices: &mut Choices<'_>, record: &Record) -> String {
         21 => format!("S{season:02}-S{:02}", season.saturating_add(1)),
         22 => format!("S00E{episode:02}"),
         23 => format!("{season}x{short}"),
-        24 => format!("{}v2", short),
+        24 => format!("{short}v2"),
         _ => String::new(),
     }
 }

@@ -416,7 +416,7 @@ fn a_client_that_does_not_read_stalls_no_one() {
 fn two_servers_do_not_share_a_port() {
     let (workers, counts) = start(Io::Epoll, 100, FILE_BYTES);
     let settings = ListenSettings {
-        listen: workers.address(),
+        listen: workers.address().into(),
         io: Io::Epoll,
         connections: Connections {
             max: 1,

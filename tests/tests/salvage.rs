@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    AccountId, Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StoreKind,
-    salvage,
+    AccountId, Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StepSecret,
+    StoreKind, salvage,
 };
 use subcat_tests::filled::{fill, now};
 
@@ -173,13 +173,17 @@ fn a_damaged_second_step_still_asks() {
     let owner = AccountId(2);
     let engine = open(&data).unwrap();
     let secret = engine.accounts().second_step(owner).unwrap().secret;
+    let stored = match &secret {
+        StepSecret::Plain(bytes) => &bytes[..],
+        StepSecret::Sealed(bytes) => bytes,
+    };
     engine.close().unwrap();
     drop(engine);
     let file = data.join("state.redb");
     let mut bytes = fs::read(&file).unwrap();
     let mut found_count = 0;
-    for at in 0..bytes.len() - secret.len() {
-        if bytes[at..].starts_with(&secret) {
+    for at in 0..bytes.len() - stored.len() {
+        if bytes[at..].starts_with(stored) {
             bytes[at] ^= 1;
             found_count += 1;
         }

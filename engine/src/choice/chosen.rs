@@ -10,7 +10,7 @@ use super::part_marks::part_marks;
 use super::path_flags::flags_of_path;
 use super::path_language::{LanguageRank, LanguageReader};
 use super::path_numbers::{
-    ListedNumbers, PathNumbers, PathParts, TEXT_EXTENSIONS, numbers_of, split_number,
+    EpisodeRange, ListedNumbers, PathNumbers, PathParts, TEXT_EXTENSIONS, numbers_of, split_number,
 };
 use super::path_words::PathWords;
 
@@ -265,8 +265,8 @@ impl Chooser<'_> {
             .collect();
         let smallest = ranked.iter().map(|(criteria, _)| *criteria).min()?;
         let equals = ranked.iter().filter(|(criteria, _)| *criteria == smallest);
-        let equals = equals.map(|(_, idx)| *idx).collect();
-        let remaining = self.without_parts(equals, &title)?;
+        let equals: Vec<usize> = equals.map(|(_, idx)| *idx).collect();
+        let remaining = self.without_parts(&equals, &title)?;
         let release = request.release.as_deref();
         remaining.into_iter().min_by_key(|idx| {
             let path = &self.paths[*idx];
@@ -275,7 +275,7 @@ impl Chooser<'_> {
             (
                 covered
                     .filter(|_| wants_episode)
-                    .map_or(0, |range| range.count()),
+                    .map_or(0, EpisodeRange::count),
                 release
                     .as_ref()
                     .map_or(0, |release| missing_weight(release, path)),
@@ -301,7 +301,7 @@ impl Chooser<'_> {
     }
 
     /// The texts without those that are parts; `None` when several parts are all.
-    fn without_parts(&self, texts: Vec<usize>, title: &PathWords) -> Option<Vec<usize>> {
+    fn without_parts(&self, texts: &[usize], title: &PathWords) -> Option<Vec<usize>> {
         let marks: Vec<HashSet<String>> = texts
             .iter()
             .map(|idx| self.paths[*idx].parts.iter().flat_map(part_marks).collect())

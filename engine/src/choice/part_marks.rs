@@ -38,7 +38,7 @@ fn mark_at(words: &PathWords, idx: usize) -> Option<String> {
 /// Returns true for `cd1`, `parteuno`, but not for the sizes of a DVD.
 fn is_glued(word: &str) -> bool {
     let has_number = |part: &&str| word.strip_prefix(*part).is_some_and(is_part_number);
-    !matches!(word, "dvd5" | "dvd9") && PART_WORDS.iter().any(|part| has_number(&part))
+    !matches!(word, "dvd5" | "dvd9") && PART_WORDS.iter().any(has_number)
 }
 
 fn is_part_number(word: &str) -> bool {

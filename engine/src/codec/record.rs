@@ -259,7 +259,7 @@ mod tests {
         flagged.flags = flagged.flags.with(Flag::MachineTranslated, Some(false));
         let with_flags = encode_record(&flagged, Vec::new());
         assert_eq!(with_flags.len(), bytes.len() + 1);
-        for byte in [0, 0b001_000 >> 3, 0b001_010, 0b1001_001] {
+        for byte in [0, 0b1, 0b1010, 0b100_1001] {
             let mut wrong = with_flags.clone();
             *wrong.last_mut().unwrap() = byte;
             assert!(decode_record(flagged.id, &wrong).is_err(), "{byte:b}");

@@ -237,7 +237,7 @@ fn merge_columns(
         elided.for_each(|doc| {
             columns
                 .elided_docs
-                .push(documents.numbers[input_idx][doc as usize])
+                .push(documents.numbers[input_idx][doc as usize]);
         });
     }
     columns.elided_docs.retain(|&number| number != DROPPED);

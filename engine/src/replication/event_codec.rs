@@ -46,6 +46,7 @@ pub(super) fn catalog_event(from: &mut Decoder<'_>) -> Result<CatalogEvent> {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "an arm for each kind")]
 pub(super) fn put_state_event(out: &mut Encoder, event: &StateEvent) {
     match event {
         StateEvent::Change(change, by) => {
@@ -159,6 +160,7 @@ pub(super) fn state_event(from: &mut Decoder<'_>) -> Result<StateEvent> {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "an arm for each kind")]
 fn put_change(out: &mut Encoder, change: &Change) {
     match change {
         Change::CreateAccount(new) => {

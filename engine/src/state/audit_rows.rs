@@ -11,6 +11,9 @@ use crate::limits::SIGN_IN_ENTRIES_OF_ACCOUNT_MAX;
 use crate::model::AuditEntry;
 use crate::store::{ScanOrder, Span};
 
+/// What is done with a row of the log: its key, and its entry, if it is whole.
+type EachEntry<'e> = dyn FnMut(&[u8], Option<AuditEntry>) -> ControlFlow<()> + 'e;
+
 impl EventStep<'_, '_> {
     /// Adds an entry to the audit log. The oldest of its class goes when there are too many of it;
     /// of sign-ins, the oldest of the same kind and account, too.
@@ -76,11 +79,7 @@ impl EventStep<'_, '_> {
     }
 
     /// Visits the entries of a class, oldest first; one that is damaged is `None`.
-    fn each_entry(
-        &self,
-        class: AuditClass,
-        each: &mut dyn FnMut(&[u8], Option<AuditEntry>) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn each_entry(&self, class: AuditClass, each: &mut EachEntry<'_>) -> Result<()> {
         let (from, to) = audit_rows(class);
         let span = Span {
             from: &from,

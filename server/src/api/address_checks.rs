@@ -31,6 +31,7 @@ pub(crate) struct Admitted {
 
 impl ApiWorker {
     /// Checks a request below an address. The error is its answer.
+    #[expect(clippy::result_large_err, reason = "it is handed on once")]
     pub(crate) fn admit(
         self: &Arc<Self>,
         connection: &mut ConnectionMemory,

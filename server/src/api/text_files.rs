@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use subcat_engine::{
-    CachedFile, ChoiceRecord, ContentHash, Engine, FileKind, Record, RecordId, ReleaseId,
+    CachedFile, ChoiceRecord, ContentHash, Engine, FileKind, Number, Record, RecordId, ReleaseId,
     TextCandidate, TextRequest, Variant, VideoType, choose_text, error_chain, listed_numbers,
 };
 use tokio::sync::Semaphore;
@@ -90,10 +90,7 @@ impl TextFiles {
         wanted: Arc<TextDownload>,
     ) -> Result<MadeText, TextError> {
         let subject = (source.file.content, source.id, query);
-        let work = || {
-            let made = self.decode(move |engine| make(engine, &source, &wanted));
-            async move { made.await }
-        };
+        let work = || self.decode(move |engine| make(engine, &source, &wanted));
         match self.flight.join(&subject, &self.control, || None, work) {
             Joined::Known(result) => result,
             Joined::Leader(outcome) | Joined::Follower(outcome) => {
@@ -148,7 +145,7 @@ impl OpenSource {
         let record = engine
             .catalog()
             .stored_record(source.id)
-            .map_err(internal)?;
+            .map_err(|error| internal(&error))?;
         let record = record.ok_or(TextError::RecordNotFound)?;
         let blob = stored(engine, &source.file, Variant::Identity).map_err(TextError::Stored)?;
         let blob = blob.ok_or(TextError::Stored(VariantError::Unusable))?;
@@ -229,7 +226,7 @@ fn make(
     let stored = engine
         .files()
         .store_file(&release, &content, text_kind(&name), None);
-    stored.map(made).map_err(internal)
+    stored.map(made).map_err(|error| internal(&error))
 }
 
 fn list(engine: &Engine, source: &TextSource) -> Result<Vec<ListedText>, TextError> {
@@ -237,7 +234,7 @@ fn list(engine: &Engine, source: &TextSource) -> Result<Vec<ListedText>, TextErr
     let archive = open.archive(source);
     let texts = texts(source, archive.as_ref())?;
     let paths: Vec<&str> = texts.iter().map(|text| text.path).collect();
-    let record_season = open.record.season.map(|season| season.get());
+    let record_season = open.record.season.map(Number::get);
     let numbers = listed_numbers(&paths, record_season);
     let is_episode = open.record.video_type == VideoType::Episode;
     let listed = texts.iter().zip(numbers).map(|(text, numbers)| ListedText {
@@ -331,8 +328,8 @@ fn text_kind(name: &str) -> FileKind {
     named.unwrap_or(FileKind::Srt)
 }
 
-fn internal(error: subcat_engine::Error) -> TextError {
-    let error = error_chain(&error);
+fn internal(error: &subcat_engine::Error) -> TextError {
+    let error = error_chain(error);
     tracing::error!(error, "a text cannot be made");
     TextError::Internal
 }

@@ -101,6 +101,7 @@ fn email(text: &str) -> Result<String, ArgumentError> {
 impl Subcommand for AccountArguments {
     const NAME: &'static str = "account";
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each action")]
     fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective_of_existing()?;
         match self.action {

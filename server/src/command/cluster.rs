@@ -242,7 +242,7 @@ fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
         None => (new_node()?, next_epoch(0, random()?)),
     };
     let engine = enter(config, engine, node, epoch)?;
-    let written = write_first_snapshot(config, place, engine, node)?;
+    let written = write_first_snapshot(config, place, &engine, node)?;
     // At last: whoever finds the log finds a snapshot, too.
     if !is_own {
         log.create(epoch).map_err(log_error)?;
@@ -270,7 +270,7 @@ fn reseed(
     // The data directory keeps its position until the new log is there.
     log.reset(epoch).map_err(log_error)?;
     let engine = enter(config, engine, position.node, epoch)?;
-    write_first_snapshot(config, place, engine, position.node)
+    write_first_snapshot(config, place, &engine, position.node)
 }
 
 /// Errors: a log answers, and the entries that are lost with it are not named.
@@ -321,10 +321,10 @@ fn enter(
 fn write_first_snapshot(
     config: &Config,
     place: &SnapshotPlace,
-    engine: Engine,
+    engine: &Engine,
     node: NodeId,
 ) -> Result<SnapshotWritten, CommandError> {
-    let summary = place.write(&engine, &config.data.join("tmp"))?;
+    let summary = place.write(engine, &config.data.join("tmp"))?;
     engine.close()?;
     Ok(SnapshotWritten::new(node, &summary))
 }

@@ -108,10 +108,7 @@ impl Subcommand for ImportArguments {
     const NAME: &'static str = "import";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let stdins = self.files.iter().filter(|file| file.as_os_str() == "-");
-        if 1 < stdins.count() {
-            return Err(CommandError::usage(ImportUsageError::StdinTwice));
-        }
+        self.ensure_one_stdin()?;
         let config = context.effective(&[])?.config;
         let folder = match &self.files[..] {
             [folder] if folder.is_dir() => Some(folder.clone()),
@@ -123,23 +120,12 @@ impl Subcommand for ImportArguments {
         if self.follow {
             return self.follow(context, config);
         }
-        let names = self.files.iter().map(|file| file.to_string_lossy());
-        if let Some(url) = names.into_iter().find(|name| url_of(name).is_some()) {
-            return Err(CommandError::usage(ImportUsageError::UrlOnce(url.into())));
-        }
-        let options = ImportOptions {
-            is_strict: self.strict,
-            is_dry_run: self.dry_run,
-        };
+        self.ensure_no_url()?;
+        let options = self.options();
         let table = self.table.options(now())?;
-        let missing = if self.dry_run {
-            Missing::Pretend
-        } else {
-            Missing::Create
-        };
         let total_bytes = total_bytes_of(&self.files)?;
         let bytes_max = config.upstream.max_bytes;
-        let access = Access::open(config, missing)?;
+        let access = Access::open(config, self.missing())?;
         let brought = TableFiles {
             store: FileStore::new(StorePlace::new(&access, self.dry_run)),
             folder: self.table.files_folder.clone(),
@@ -195,6 +181,38 @@ impl Subcommand for ImportArguments {
 }
 
 impl ImportArguments {
+    fn options(&self) -> ImportOptions {
+        ImportOptions {
+            is_strict: self.strict,
+            is_dry_run: self.dry_run,
+        }
+    }
+
+    fn ensure_one_stdin(&self) -> Result<(), CommandError> {
+        let stdins = self.files.iter().filter(|file| file.as_os_str() == "-");
+        if 1 < stdins.count() {
+            return Err(CommandError::usage(ImportUsageError::StdinTwice));
+        }
+        Ok(())
+    }
+
+    fn ensure_no_url(&self) -> Result<(), CommandError> {
+        let names = self.files.iter().map(|file| file.to_string_lossy());
+        if let Some(url) = names.into_iter().find(|name| url_of(name).is_some()) {
+            return Err(CommandError::usage(ImportUsageError::UrlOnce(url.into())));
+        }
+        Ok(())
+    }
+
+    /// What a data directory that does not exist means.
+    fn missing(&self) -> Missing {
+        if self.dry_run {
+            Missing::Pretend
+        } else {
+            Missing::Create
+        }
+    }
+
     /// Imports a folder of subtitles.
     fn import_folder(
         self,
@@ -202,23 +220,16 @@ impl ImportArguments {
         config: Config,
         folder: PathBuf,
     ) -> Result<(), CommandError> {
+        let missing = self.missing();
         let import = FolderImport {
             folder,
+            options: self.options(),
             fix: self.folder.fix,
             to: self.folder.to,
             prune: self.folder.prune.map(PruneMode::from),
-            options: ImportOptions {
-                is_strict: self.strict,
-                is_dry_run: self.dry_run,
-            },
             rows: self.table.options(now())?.rows,
             bytes_max: config.upstream.max_bytes,
             shows_table: self.dry_run && !context.is_json(),
-        };
-        let missing = if self.dry_run {
-            Missing::Pretend
-        } else {
-            Missing::Create
         };
         let access = Access::open(config, missing)?;
         let imported = if self.follow {

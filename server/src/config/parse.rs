@@ -200,7 +200,11 @@ mod tests {
             ("ftp://sub.example", None),
             ("sub.example", None),
         ] {
-            assert_eq!(public_url(text), expected, "{text}");
+            assert_eq!(
+                super::super::public_url::public_url(text),
+                expected,
+                "{text}"
+            );
         }
         let id = "{source_release_id}";
         for (text, expected) in [

@@ -153,6 +153,7 @@ mod tests {
 
     const ID: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab";
 
+    #[expect(clippy::needless_pass_by_value, reason = "cases are one line each")]
     fn check(path: &str, expected: AddressEndpoint<'_>) {
         let plain = format!("/a/KEY{path}");
         let found = address_path(&plain).unwrap();

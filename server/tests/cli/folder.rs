@@ -17,7 +17,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(place: &Place, paths: &[&str]) -> Self {
-        let folder = Self(PathBuf::from(place.path("media")));
+        let folder = Self(place.path("media"));
         for path in paths {
             folder.write(path, path);
         }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use serde_json::Value;
 use subcat_engine::hash_of;
 
-use super::memory::{NOT_LOADED, SHARED};
+use super::memory::SHARED;
 use super::scan::{FolderPaths, Scanned};
 
 /// Lines of records, made when they are read.
@@ -89,5 +89,5 @@ impl Read for RecordLines<'_> {
 pub(super) fn digest_of(line: &[u8]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = hash_of(line).0;
     let digest = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-    digest.max(NOT_LOADED.max(SHARED) + 1)
+    digest.max(SHARED + 1)
 }

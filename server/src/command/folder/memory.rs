@@ -14,7 +14,7 @@ use crate::ops::{FolderName, ForgetPaths, ListPaths, PathRow, RememberPaths};
 /// Digest of a path that has not been loaded.
 pub(super) const NOT_LOADED: u64 = 0;
 /// Digest of a path whose content is that of another path, which has the record.
-pub(super) const SHARED: u64 = 1;
+pub(super) const SHARED: u64 = NOT_LOADED + 1;
 
 /// The memory of one folder.
 #[derive(Clone, Copy)]

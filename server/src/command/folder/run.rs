@@ -59,6 +59,14 @@ pub(in crate::command) struct FolderImport {
 #[derive(Debug, Default)]
 pub(in crate::command) struct FolderNotes(pub(in crate::command) String);
 
+/// Where an import tells how far it is.
+struct ImportWatch<'w> {
+    progress: &'w Progress,
+    /// Set when every file has been read.
+    is_read: &'w AtomicBool,
+    show: &'w mut dyn FnMut(ImportReport),
+}
+
 /// States of files at the last scan.
 type FileStates = HashMap<String, (u64, i64)>;
 
@@ -83,7 +91,12 @@ impl FolderImport {
             }
             progress.show(report);
         };
-        let imported = self.import(access, &|_| false, &progress, &is_read, &mut show);
+        let mut watch = ImportWatch {
+            progress: &progress,
+            is_read: &is_read,
+            show: &mut show,
+        };
+        let imported = self.import(access, &|_| false, &mut watch);
         progress.finish();
         let (result, report) = imported?;
         Ok((result, FolderNotes(report.lines())))
@@ -107,10 +120,12 @@ impl FolderImport {
                 Some(last) => last.get(&file.text()) != states.get(&file.text()),
                 None => false,
             };
-            let is_read = Arc::default();
-            let mut show = |report| progress.show(report);
-            let imported = self.import(access, &waits, &progress, &is_read, &mut show);
-            let (result, report) = imported?;
+            let mut watch = ImportWatch {
+                progress: &progress,
+                is_read: &AtomicBool::new(false),
+                show: &mut |report| progress.show(report),
+            };
+            let (result, report) = self.import(access, &waits, &mut watch)?;
             sum.inserted += result.inserted;
             sum.updated += result.updated;
             sum.unchanged = result.unchanged;
@@ -136,9 +151,7 @@ impl FolderImport {
         &self,
         access: &Access,
         waits: &dyn Fn(&FoundFile) -> bool,
-        progress: &Progress,
-        is_read: &AtomicBool,
-        show: &mut dyn FnMut(ImportReport),
+        watch: &mut ImportWatch<'_>,
     ) -> Result<(ImportResult, FolderReport), CommandError> {
         let failed = |error| SubjectError::new(self.folder.display().to_string(), error);
         let walked = self.walk()?;
@@ -163,7 +176,7 @@ impl FolderImport {
             bytes_max: self.bytes_max,
             rules: rules_of(&reader),
             waits,
-            progress,
+            progress: watch.progress,
         };
         let by_path = self.to.as_ref().map(|_| BTreeMap::new());
         let mut report = FolderReport::new(by_path, walked.unreadable.clone());
@@ -179,7 +192,7 @@ impl FolderImport {
         if let Some(to) = &self.to {
             write_table(to, &scanned, scan.paths, &report)?;
         }
-        is_read.store(true, Ordering::SeqCst);
+        watch.is_read.store(true, Ordering::SeqCst);
         let result = load(
             access,
             self,
@@ -187,7 +200,7 @@ impl FolderImport {
             &scanned,
             &mut LoadReport {
                 report: &mut report,
-                show,
+                show: &mut *watch.show,
             },
         )?;
         scan.memory.remember_rules(scan.rules)?;

@@ -91,6 +91,12 @@ pub(super) struct FolderScan<'s> {
     pub(super) progress: &'s Progress,
 }
 
+/// Contents that a scan stores, and the rows of their paths, which are saved after them.
+struct StoredFiles<'s, 'f> {
+    store: &'s mut FileStore<'f>,
+    unsaved: Vec<PathRow>,
+}
+
 impl FolderScan<'_> {
     /// Reads what is new or has changed, and stores it.
     pub(super) fn run(
@@ -103,7 +109,10 @@ impl FolderScan<'_> {
         // The row of the folder itself.
         let own = rows.take("", &mut scanned.gone)?;
         scanned.has_same_rules = own.is_some_and(|row| row.digest == self.rules);
-        let mut unsaved = Vec::new();
+        let mut stored = StoredFiles {
+            store,
+            unsaved: Vec::new(),
+        };
         let files_count = self.paths.walked.files.len();
         for (file_idx, file) in self.paths.walked.files.iter().enumerate() {
             let path = file.text();
@@ -134,7 +143,7 @@ impl FolderScan<'_> {
                 }
             }
             let old = known.as_ref().map(|row| ContentHash(row.content));
-            let Some(entry) = self.entry(file_idx, known, store, &mut unsaved, report)? else {
+            let Some(entry) = self.entry(file_idx, known.as_ref(), &mut stored, report)? else {
                 continue;
             };
             if !entry.is_same {
@@ -142,9 +151,9 @@ impl FolderScan<'_> {
                 scanned.touched.extend(old);
             }
             scanned.entries.push(entry);
-            if PATH_PAGE_COUNT <= unsaved.len() {
-                store.flush()?;
-                self.memory.remember(std::mem::take(&mut unsaved))?;
+            if PATH_PAGE_COUNT <= stored.unsaved.len() {
+                stored.store.flush()?;
+                self.memory.remember(std::mem::take(&mut stored.unsaved))?;
             }
             self.progress
                 .count(file_idx as u64 + 1, files_count as u64, "files");
@@ -152,8 +161,8 @@ impl FolderScan<'_> {
         let gone_count = scanned.gone.len();
         rows.take_rest(&mut scanned.gone)?;
         scanned.remembered_count += scanned.gone.len() - gone_count;
-        store.flush()?;
-        self.memory.remember(unsaved)?;
+        stored.store.flush()?;
+        self.memory.remember(stored.unsaved)?;
         let gone = scanned.gone.iter().map(|row| ContentHash(row.content));
         scanned.touched.extend(gone);
         Ok(scanned)
@@ -172,16 +181,15 @@ impl FolderScan<'_> {
     fn entry(
         &self,
         file_idx: usize,
-        known: Option<PathRow>,
-        store: &mut FileStore<'_>,
-        unsaved: &mut Vec<PathRow>,
+        known: Option<&PathRow>,
+        stored: &mut StoredFiles<'_, '_>,
         report: &mut FolderReport,
     ) -> Result<Option<ScannedFile>, CommandError> {
         let file = &self.paths.walked.files[file_idx];
-        let own = known.as_ref().filter(|row| row.digest != SHARED);
+        let own = known.filter(|row| row.digest != SHARED);
         let known_record = own.map(|row| RecordId::from_bytes(row.record));
-        let known_digest = known.as_ref().map_or(NOT_LOADED, |row| row.digest);
-        let unchanged = known.as_ref().filter(|row| {
+        let known_digest = known.map_or(NOT_LOADED, |row| row.digest);
+        let unchanged = known.filter(|row| {
             row.size_bytes == file.size_bytes && row.modified_nanos == file.modified_nanos
         });
         let entry = |content, is_same| ScannedFile {
@@ -209,8 +217,9 @@ impl FolderScan<'_> {
         };
         let entry = entry(read.hash, false);
         let record = known_record.unwrap_or_else(|| of_content(&entry));
-        unsaved.push(self.paths.row(&entry, record, NOT_LOADED));
-        store_file(store, read)?;
+        let row = self.paths.row(&entry, record, NOT_LOADED);
+        stored.unsaved.push(row);
+        store_file(stored.store, read)?;
         Ok(Some(entry))
     }
 }

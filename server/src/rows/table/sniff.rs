@@ -173,7 +173,8 @@ fn json_kind(peeked: &Peeked<'_>, bytes: &[u8], first: &str) -> TableKind {
     if is_alone && arrays_of_objects(bytes) == 1 && !object.keys().any(|name| is_known(name)) {
         return TableKind::JsonObject;
     }
-    if is_own(object.keys().map(String::as_str)) {
+    let names: Vec<&str> = object.keys().map(String::as_str).collect();
+    if is_own(&names) {
         TableKind::OwnJson
     } else {
         TableKind::JsonLines
@@ -182,14 +183,14 @@ fn json_kind(peeked: &Peeked<'_>, bytes: &[u8], first: &str) -> TableKind {
 
 /// Returns true if these are columns of our own format: only fields of records, or all that a
 /// record must have, and others that mean nothing in any table.
-fn is_own<'n>(names: impl Iterator<Item = &'n str> + Clone) -> bool {
+fn is_own(names: &[&str]) -> bool {
     let is_field = |name: &&str| field_idx(name.trim()).is_some();
-    if names.clone().all(|name| is_field(&name)) {
+    if names.iter().all(is_field) {
         return true;
     }
-    let has = |wanted: &str| names.clone().any(|name| name.trim() == wanted);
+    let has = |wanted: &str| names.iter().any(|name| name.trim() == wanted);
     let is_whole = ["video_type", "title", "posted_at"].into_iter().all(has);
-    is_whole && names.clone().all(|name| is_field(&name) || !is_known(name))
+    is_whole && names.iter().all(|name| is_field(name) || !is_known(name))
 }
 
 /// Beginnings of lines of dumps.
@@ -234,14 +235,15 @@ fn delimited_kind(first: &str) -> Result<TableKind, NoTableError> {
         }
     }
     let (count, sign) = best;
-    let names = first
+    let names: Vec<&str> = first
         .split(char::from(sign))
-        .map(|name| name.trim().trim_matches('"'));
-    if count == 0 && !names.clone().any(is_known) {
+        .map(|name| name.trim().trim_matches('"'))
+        .collect();
+    if count == 0 && !names.iter().copied().any(is_known) {
         let beginning: String = first.chars().take(60).collect();
         return Err(NoTableError::Text(beginning));
     }
-    if sign == b',' && is_own(names) {
+    if sign == b',' && is_own(&names) {
         return Ok(TableKind::OwnCsv);
     }
     Ok(TableKind::Delimited(sign))

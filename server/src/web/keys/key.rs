@@ -114,7 +114,7 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
     let other_owner = key.account.filter(|owner| *owner != viewer.account.id);
     let owner = other_owner.and_then(|owner| engine.accounts().get(owner));
     let limits = &request.site.service.rate_limits;
-    let limit = limits.of_key(&key);
+    let limit = limits.of_key(key);
     let typed_limit = match fault.field {
         "requests" => ["requests", "seconds"].map(|name| request.form.get(name).to_owned()),
         _ => key.limit.map_or([String::new(), String::new()], |own| {
