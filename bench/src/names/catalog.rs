@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use subcat_engine::{
     Number, Record, RecordId, Snapshot, VideoType, Year,
-    internals::{Segment, SegmentBuilder, Tombstones, title_key},
+    internals::{Named, QueryName, Segment, SegmentBuilder, Tombstones, title_key},
 };
 
 use crate::error::{BenchError, Result};
@@ -50,11 +50,14 @@ pub struct NameCatalog {
 }
 
 impl NameCatalog {
-    /// A catalog of these titles; those whose title keys are equal to others' are left out.
+    /// A catalog of these titles, but those whose title keys are equal to others' and those that
+    /// are names themselves: `Monk S03E02`.
     pub fn new(titles: &[String]) -> Result<Self> {
         let mut keys = HashSet::new();
         let mut subjects = Vec::new();
-        let distinct = titles.iter().filter(|title| keys.insert(title_key(title)));
+        let are_names = |title: &&String| QueryName::parse(title).named != Named::Nothing;
+        let titles = titles.iter().filter(|title| !are_names(title));
+        let distinct = titles.filter(|title| keys.insert(title_key(title)));
         for (idx, title) in distinct.enumerate() {
             add_subjects(title, idx, &mut subjects);
         }

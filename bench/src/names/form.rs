@@ -184,7 +184,8 @@ impl NameForm {
         }
         match self.named {
             Named::Film | Named::Title => subject.is_film,
-            Named::Episode => 1 < subject.season || self.is_ordinary && subject.episode > 0,
+            // A series of one season is named by its numbers only.
+            Named::Episode => 1 < subject.season && subject.episode > 0,
             Named::Number => subject.episode > 13,
             Named::Season => subject.season > 0 && subject.episode == 0,
             Named::Day => subject.day > 0,

@@ -26,32 +26,12 @@ impl Snapshot {
         for filters in groups(query.filters()) {
             if page.len() < page_size {
                 let group = query.clone().with_filters(filters);
-                page.extend(self.hits_of_group(&group, reading)?);
+                page.extend(self.search_under(&group, reading)?);
             }
         }
         page.truncate(page_size);
         found.hits = page.into();
         Ok((found, reading))
-    }
-
-    /// Hits of one group under the reading that counts.
-    fn hits_of_group(&self, query: &Query, reading: QueryReading) -> Result<Box<[Hit]>> {
-        let (group, group_reading) = self.search_parts(query)?;
-        if group_reading == reading {
-            return Ok(group.hits);
-        }
-        // Another reading is tried only because the one that counts finds nothing in the group:
-        // what it finds does not match. Other branches still count.
-        let others = query.clone().with_query(None);
-        if !others.has_criterion() {
-            return Ok(Box::default());
-        }
-        let (group, others_reading) = self.search_parts(&others)?;
-        // A `title` that is read as a name matches only where no branch does.
-        if matches!(others_reading, QueryReading::TitleLookup(_)) {
-            return Ok(Box::default());
-        }
-        Ok(group.hits)
     }
 
     fn sort_by_group(&self, hits: &mut [Hit], filters: &Filters) -> Result<()> {

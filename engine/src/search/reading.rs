@@ -106,6 +106,36 @@ pub(super) fn search_query(parts: Parts<'_, '_>, parsed: &ParsedQuery<'_>) -> Re
     Ok(release.unwrap_or_else(nothing))
 }
 
+/// Runs one reading of the values, whether or not it finds something.
+pub(super) fn search_as(
+    parts: Parts<'_, '_>,
+    parsed: &ParsedQuery<'_>,
+    reading: QueryReading,
+) -> Result<TextFound> {
+    let kinds = match parsed.release_turn() {
+        ReleaseTurn::Second(kinds) => kinds,
+        ReleaseTurn::Never | ReleaseTurn::Last => LookupKinds::Films,
+    };
+    let found = match (reading, &parsed.free_text) {
+        (QueryReading::Words, _) => Some(search_words(parts, parsed, Typos::Refused)?),
+        (QueryReading::Typos, _) => Some(search_words(parts, parsed, Typos::Allowed)?),
+        (QueryReading::EqualTitle, Some(text)) => {
+            search_equal_titles(parts, parsed, text)?.map(|found| found.results)
+        }
+        (QueryReading::ReleaseName, _) => {
+            search_release(parts, parsed, kinds)?.map(|found| found.results)
+        }
+        _ => match reading.lookup(parsed) {
+            Some(lookup) => Some(search_lookup(parts, parsed, lookup)?),
+            None => None,
+        },
+    };
+    Ok(TextFound {
+        results: found.unwrap_or_else(|| parts.iter().map(|_| None).collect()),
+        reading,
+    })
+}
+
 /// Runs the readings that come last, when no branch has matched.
 pub(super) fn search_last(
     parts: Parts<'_, '_>,

@@ -13,7 +13,9 @@ use crate::query::{HitOrder, LanguageTerm, Query};
 use super::cutoff::{Needed, PageRanks};
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 use super::page_merge::{PageRun, merge_pages};
-use super::reading::{QueryReading, TextFound, search_last, search_last_release, search_query};
+use super::reading::{
+    QueryReading, TextFound, search_as, search_last, search_last_release, search_query,
+};
 use super::segment_search::{ParsedQuery, SegmentHits, SegmentSearch};
 
 /// Segments and tombstones of one moment. Readers hold it as long as they need it: a merge that
@@ -134,6 +136,16 @@ impl Snapshot {
             hits: self.merge(&found, usize::from(query.page_size()))?,
         };
         Ok((hits, reading))
+    }
+
+    /// The first hits of a search whose values are read so, whatever other readings would find.
+    pub(super) fn search_under(&self, query: &Query, reading: QueryReading) -> Result<Box<[Hit]>> {
+        let parsed = ParsedQuery::new(query);
+        let contexts = self.contexts(None)?;
+        let parts = self.prepared(&parsed, &contexts)?;
+        let text = search_as(&parts, &parsed, reading)?;
+        let found = unite(&parts, &parsed, text)?;
+        self.merge(&found, usize::from(query.page_size()))
     }
 
     /// The segments with documents as a plan sees them, the newest first, each with its index.
