@@ -8,7 +8,7 @@ use subcat_fuzz::records::record;
 use subcat_fuzz::requests::request;
 
 /// Catalogs, and requests to each.
-const CATALOGS_COUNT: u64 = 80;
+const CATALOGS_COUNT: u64 = 160;
 const REQUESTS_COUNT: usize = 100;
 
 #[test]
