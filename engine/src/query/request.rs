@@ -281,7 +281,7 @@ impl Query {
     }
 
     /// Appends the canonical form to `out`: equal bytes for requests that are parsed alike, which
-    /// have the same answer. The search cache puts `search:v4:` before it.
+    /// have the same answer. The search cache puts `search:v3:` before it.
     ///
     /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or
     /// stated length, least significant byte first.

@@ -9,7 +9,7 @@ use super::snapshot_cache::SnapshotCache;
 use crate::respond::BodyTag;
 
 /// Prefix of the key of every canonical request.
-const PREFIX: &[u8] = b"search:v4:";
+const PREFIX: &[u8] = b"search:v3:";
 /// Bytes of an entry of `by_request` besides its key and its hits.
 const REQUEST_BYTES: usize = 96;
 /// Bytes of an entry of `by_query_string` besides its key, its hits and its answer.
