@@ -5,13 +5,21 @@ use std::borrow::Cow;
 use subcat_engine::{PAGE_SIZE_MAX, QUERY_WORDS_MAX, SEARCH_YEAR_MIN};
 use subcat_server::request::{SearchRejection, parameters, search_request};
 
-/// Query strings are decoded as forms are.
+/// Query strings are decoded as forms are, but for what is not UTF-8: that is windows-1252, where
+/// the reference has replacement characters.
 pub fn query_string(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let ours: Vec<(Cow<'_, str>, Cow<'_, str>)> = parameters(&text).collect();
     let theirs: Vec<(Cow<'_, str>, Cow<'_, str>)> =
         form_urlencoded::parse(text.as_bytes()).collect();
-    assert_eq!(ours, theirs, "{text:?}");
+    assert_eq!(ours.len(), theirs.len(), "{text:?}");
+    for (own, reference) in ours.iter().zip(&theirs) {
+        for (own, reference) in [(&own.0, &reference.0), (&own.1, &reference.1)] {
+            if !reference.contains(char::REPLACEMENT_CHARACTER) {
+                assert_eq!(own, reference, "{text:?}");
+            }
+        }
+    }
     let mut written = form_urlencoded::Serializer::new(String::new());
     for (name, value) in &ours {
         written.append_pair(name, value);

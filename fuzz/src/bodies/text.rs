@@ -66,36 +66,77 @@ fn step_by_step(text: &str) -> String {
     step = step.replace(|c| APOSTROPHES.contains(c), "");
     let is_kept =
         |c| is_in(GeneralCategoryGroup::Letter, c) || is_in(GeneralCategoryGroup::Number, c);
+    step = crosses_between_digits(&step);
     step = step.replace(|c| !is_kept(c), " ");
     let words: Vec<&str> = step.split(' ').filter(|word| !word.is_empty()).collect();
     episode_words(&words).join(" ")
 }
 
+/// SEARCH.md 1.4: `×` between two digits is an `x`.
+fn crosses_between_digits(text: &str) -> String {
+    let characters: Vec<char> = text.chars().collect();
+    let is_digit = |idx: usize| characters.get(idx).is_some_and(char::is_ascii_digit);
+    let written = characters.iter().enumerate().map(|(idx, &c)| {
+        let is_between = idx.checked_sub(1).is_some_and(is_digit) && is_digit(idx + 1);
+        if c == '\u{D7}' && is_between { 'x' } else { c }
+    });
+    written.collect()
+}
+
 /// The regular expressions of SEARCH.md, for whole words.
 struct Patterns {
-    s1e2: Regex,
+    glued: Regex,
     cross: Regex,
-    s1: Regex,
-    e2: Regex,
+    season_before: Regex,
+    season: Regex,
+    number_behind: Regex,
+    number: Regex,
+    further: Regex,
+    marker: Regex,
     four_digits: Regex,
 }
 
 static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
+    const MORE: &str = "(?:(?:e|ep|x)[0-9]{1,5})*";
     let pattern = |text: &str| Regex::new(text).expect("the pattern is well formed");
     Patterns {
-        s1e2: pattern("^s([0-9]{1,2})e([0-9]{1,3})(?:e[0-9]{1,3})*$"),
-        cross: pattern("^([0-9]{1,2})x([0-9]{2,3})$"),
-        s1: pattern("^s([0-9]{1,2})$"),
-        e2: pattern("^e([0-9]{1,3})$"),
+        glued: pattern(&format!(
+            "^[st]([0-9]{{1,4}})x?(?:e|ep|x)([0-9]{{1,5}}){MORE}$"
+        )),
+        cross: pattern(&format!("^([0-9]{{1,2}})x([0-9]{{2,4}}){MORE}$")),
+        season_before: pattern("^s([0-9]{1,4})$"),
+        season: pattern("^s([0-9]{1,2})$"),
+        number_behind: pattern(&format!(
+            "^(?:x?(?:e|ep)([0-9]{{1,5}})|x([0-9]{{1,2}})){MORE}$"
+        )),
+        number: pattern(&format!("^([0-9]{{1,5}}){MORE}$")),
+        further: pattern("^(?:(?:e|ep)[0-9]{1,5})+$"),
+        marker: pattern("^s([0-9]{2,4})e([0-9]{2,5})$"),
         four_digits: pattern("^([0-9]{4})$"),
     }
 });
 
 /// The numbers in a word, when the pattern matches it.
-fn numbers(pattern: &Regex, word: &str) -> Option<Vec<u16>> {
+fn numbers(pattern: &Regex, word: &str) -> Option<Vec<u32>> {
     let captures = pattern.captures(word)?;
     let numbers = captures.iter().skip(1).flatten();
     numbers.map(|number| number.as_str().parse().ok()).collect()
+}
+
+/// Season and episode that words begin with, and how many words they are.
+fn episode_in_front(words: &[&str]) -> Option<(u32, u32, usize)> {
+    let glued = numbers(&PATTERNS.glued, words[0]).or_else(|| numbers(&PATTERNS.cross, words[0]));
+    if let Some(numbers) = glued {
+        return Some((numbers[0], numbers[1], 1));
+    }
+    let season = numbers(&PATTERNS.season_before, words[0])?[0];
+    let second = words.get(1)?;
+    if let Some(numbers) = numbers(&PATTERNS.number_behind, second) {
+        return Some((season, numbers[0], 2));
+    }
+    let third = words.get(2).filter(|_| ["e", "ep"].contains(second))?;
+    let number = numbers(&PATTERNS.number, third)?[0];
+    Some((season, number, 3))
 }
 
 /// SEARCH.md 1.5.
@@ -103,31 +144,21 @@ fn episode_words(words: &[&str]) -> Vec<String> {
     let mut written = Vec::new();
     let mut rest = words;
     while let [word, after @ ..] = rest {
-        rest = after;
-        let next = after.first().and_then(|next| numbers(&PATTERNS.e2, next));
-        let glued = numbers(&PATTERNS.s1e2, word).or_else(|| numbers(&PATTERNS.cross, word));
-        let episode = match (glued, numbers(&PATTERNS.s1, word), next) {
-            (Some(numbers), _, _) => Some((numbers[0], numbers[1])),
-            (None, Some(season), Some(number)) => {
-                rest = &after[1..];
-                Some((season[0], number[0]))
+        if let Some((season, number, count)) = episode_in_front(rest) {
+            written.push(format!("s{season:02}e{number:02}"));
+            rest = &rest[count..];
+            while let [further, after @ ..] = rest
+                && PATTERNS.further.is_match(further)
+            {
+                rest = after;
             }
-            (None, Some(season), None) => {
-                written.push(format!("s{:02}", season[0]));
-                continue;
-            }
-            (None, None, _) => None,
-        };
-        let Some((season, number)) = episode else {
-            written.push((*word).to_string());
             continue;
-        };
-        written.push(format!("s{season:02}e{number:02}"));
-        while let [further, after @ ..] = rest
-            && numbers(&PATTERNS.e2, further).is_some()
-        {
-            rest = after;
         }
+        rest = after;
+        written.push(match numbers(&PATTERNS.season, word) {
+            Some(season) => format!("s{:02}", season[0]),
+            None => (*word).to_string(),
+        });
     }
     written
 }
@@ -135,8 +166,9 @@ fn episode_words(words: &[&str]) -> Vec<String> {
 /// SEARCH.md 2.1 to 2.3: the positions of the episode marker and the year marker.
 fn marker_words(words: &[&str], given: Option<Year>) -> (Option<usize>, Option<usize>) {
     let is_episode = |word: &&str| {
-        let numbers = numbers(&PATTERNS.s1e2, word).or_else(|| numbers(&PATTERNS.s1, word));
-        numbers.is_some_and(|numbers| numbers.iter().all(|number| 1 <= *number))
+        let numbers = numbers(&PATTERNS.marker, word).or_else(|| numbers(&PATTERNS.season, word));
+        let is_in_range = |number: &u32| (1..=65_535).contains(number);
+        numbers.is_some_and(|numbers| numbers.iter().all(is_in_range))
     };
     let is_year = |word: &&str| match (numbers(&PATTERNS.four_digits, word), given) {
         (Some(_), Some(given)) => **word == given.get().to_string(),

@@ -179,7 +179,7 @@ mod tests {
             );
         }
         // The version, the kind, the seconds of a key, a window of the future, too many requests.
-        for (place, byte) in [(0, 2), (25, 2), (34, 1), (38, 10), (49, 255)] {
+        for (place, byte) in [(0, 9), (25, 9), (34, 1), (38, 10), (49, 255)] {
             let mut body = body.clone();
             body[place] = byte;
             assert_eq!(CountMessage::decode(&body), None, "{place}");

@@ -152,7 +152,7 @@ mod tests {
         assert!(is_text_content(b"\xFF\xFEa\0\0\0"));
         assert!(is_text_content(&[&[1][..], &[b'a'; 49]].concat()));
         assert!(!is_text_content(&[&[1][..], &[b'a'; 48]].concat()));
-        assert!(!is_text_content(b"a\0b"));
+        assert!(!is_text_content(b"ab\0cd"));
         assert!(!is_text_content(b"\0\0"));
         assert!(!is_text_content(b"%PDF-1.4"));
         assert!(!is_text_content(b"\x0C"));

@@ -102,7 +102,7 @@ struct LinkView {
 }
 
 /// Statuses, and what a client does about them, in English and Spanish.
-const REMEDIES: [(&str, &str, &str); 10] = [
+const REMEDIES: [(&str, &str, &str); 11] = [
     (
         "400",
         "Change the request: the same one gets the same answer.",
@@ -123,6 +123,11 @@ const REMEDIES: [(&str, &str, &str); 10] = [
         "404",
         "Search for the record again: it may have left the catalog.",
         "Busca la ficha de nuevo: puede haber salido del catálogo.",
+    ),
+    (
+        "412",
+        "The file has changed: ask for it again without `If-Match`.",
+        "El archivo ha cambiado: pídelo otra vez sin `If-Match`.",
     ),
     (
         "416",

@@ -110,7 +110,7 @@ mod tests {
     fn reads_and_writes_pairs() {
         let params = Params::parse("name=Mi+clave%20%C3%B1&name=last&x&=&bad=%FF&lang=es");
         assert_eq!(params.get("name"), "last");
-        assert_eq!(params.get("bad"), "\u{fffd}");
+        assert_eq!(params.get("bad"), "ÿ");
         assert_eq!(params.get("absent"), "");
         assert!(params.has("x"));
         assert_eq!(Params::parse("q=a b&lang=es").without(&["lang"]), "q=a%20b");
