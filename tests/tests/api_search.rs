@@ -230,7 +230,8 @@ fn rule_2_6_query_strings_are_read_generously() {
     ] {
         assert_eq!(searcher.titles(query_string), ["Alien"], "{query_string}");
     }
-    assert_eq!(searcher.ask("title=%ff%fe").status, 400);
+    // What is not UTF-8 is windows-1252: these are signs, which are no words.
+    assert_eq!(searcher.ask("title=%ab%bb").status, 400);
     assert_eq!(searcher.ask("title=100%").status, 200);
 }
 

@@ -120,7 +120,8 @@ pub(super) fn another_epoch(epoch: u64, followed: u64) -> String {
         return format!(
             "there is no log of this name, this data directory follows epoch {followed}: check \
              cluster.log and cluster.stream; if the log is lost, run `subcat cluster reseed` on \
-             the node with the highest number"
+             the node with the highest number, and `subcat cluster join` with an empty data \
+             directory on the others"
         );
     }
     format!(

@@ -205,7 +205,7 @@ fn listed(keys: &[KeyListed]) -> String {
             key.scopes.join(","),
             key.created_at.clone(),
             or_dash(key.last_used_at.as_ref()),
-            or_never(key.ends_at.as_ref()),
+            or_never(key.ends_at.as_ref().or(key.expires_at.as_ref())),
             key.state.clone(),
             key.requests.to_string(),
             key.downloads.to_string(),

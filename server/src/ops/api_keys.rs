@@ -232,6 +232,9 @@ impl Operations<'_> {
 
     fn listed(&self, api_key: &ApiKey) -> Result<KeyListed, OperationError> {
         let (usage, last_used_at) = self.engine.usage().api_key_totals(api_key.id)?;
+        let early_end = api_key
+            .ends_at()
+            .filter(|at| Some(*at) != api_key.expires_at);
         Ok(KeyListed {
             id: api_key.id.0,
             name: api_key.name.clone(),
@@ -240,7 +243,7 @@ impl Operations<'_> {
             created_at: api_key.created_at.to_string(),
             last_used_at: last_used_at.map(|at| at.to_string()),
             expires_at: api_key.expires_at.map(|at| at.to_string()),
-            ends_at: api_key.ends_at().map(|at| at.to_string()),
+            ends_at: early_end.map(|at| at.to_string()),
             replaced_by: api_key.replaced_by.map(|id| id.0),
             state: self.state_of(api_key).to_owned(),
             requests: usage.requests,
@@ -515,10 +518,12 @@ pub struct KeyListed {
     pub last_used_at: Option<String>,
     /// First second at which it is expired, or null.
     pub expires_at: Option<String>,
-    /// First second at which it is no longer valid: the expiry, or the end that a roll has set, if
-    /// that is earlier; or null.
+    /// First second at which it is no longer valid, if a roll has set an end before its expiry; left
+    /// out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<String>,
-    /// Number of the key that took its place when it was rolled, or null.
+    /// Number of the key that took its place when it was rolled; left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<u64>,
     /// `active`, `expired` or `revoked`.
     pub state: String,

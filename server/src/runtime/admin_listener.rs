@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -148,6 +149,8 @@ impl AdminConnections {
 pub struct AdminServer {
     state: watch::Sender<AdminState>,
     accepting: Option<tokio::task::JoinHandle<()>>,
+    /// Ends when connections are no longer accepted.
+    closed: mpsc::Receiver<()>,
 }
 
 impl AdminServer {
@@ -164,6 +167,7 @@ impl AdminServer {
             tasks: JoinSet::new(),
             state: state.subscribe(),
         };
+        let (closing, closed) = mpsc::channel::<()>();
         let accepting = control.spawn(async move {
             loop {
                 let accepted = tokio::select! {
@@ -176,18 +180,22 @@ impl AdminServer {
                 }
             }
             drop(listener);
+            drop(closing);
             while connections.tasks.join_next().await.is_some() {}
         });
         Self {
             state,
             accepting: Some(accepting),
+            closed,
         }
     }
 
-    /// Accepts no more connections. Those that were accepted are served on, each until its client
-    /// or its answer closes it. Never waits.
+    /// Accepts no more connections when it returns. Those that were accepted are served on, each
+    /// until its client or its answer closes it.
     pub fn leave(mut self) {
         self.state.send_replace(AdminState::Leaving);
+        // An error: the sender is gone, as nothing is ever sent.
+        let _ = self.closed.recv();
         // Without its handle the task goes on until its last connection has ended.
         self.accepting = None;
     }

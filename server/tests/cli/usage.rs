@@ -151,7 +151,7 @@ fn check_shows_every_setting_with_its_origin() {
     assert_eq!(entry("workers")["value"], 1);
     assert_eq!(entry("workers")["origin"], "environment SUBCAT_WORKERS");
     let url = entry("upstream.url");
-    assert_eq!(url["value"], "http://a/{source_release_id}");
+    assert_eq!(url["value"], "set (hidden), http://a");
     assert!(url["origin"].as_str().unwrap().ends_with("s.toml line 2"));
     assert_eq!(entry("log.level")["origin"], "command line --set log.level");
     let cap = json!({"name": "connections.max", "value": 20000, "origin": "default",

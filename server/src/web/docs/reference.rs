@@ -507,10 +507,10 @@ mod tests {
         for error in &errors {
             assert!(!error.remedy.is_empty(), "{}", error.status);
         }
-        // All three endpoints with a key have the same 401, and it is told once.
+        // All four endpoints with a key have the same 401, and it is told once.
         let unauthorized = errors.iter().find(|it| it.status == "401").unwrap();
         assert_eq!(unauthorized.causes.len(), 1);
-        assert_eq!(unauthorized.causes[0].endpoints.len(), 3);
+        assert_eq!(unauthorized.causes[0].endpoints.len(), 4);
     }
 
     #[test]
