@@ -17,6 +17,7 @@ use hyper::client::conn::http1 as client;
 use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -150,7 +151,7 @@ pub struct AdminServer {
     state: watch::Sender<AdminState>,
     accepting: Option<tokio::task::JoinHandle<()>>,
     /// Ends when connections are no longer accepted.
-    closed: mpsc::Receiver<()>,
+    closed: Mutex<mpsc::Receiver<()>>,
 }
 
 impl AdminServer {
@@ -186,7 +187,7 @@ impl AdminServer {
         Self {
             state,
             accepting: Some(accepting),
-            closed,
+            closed: Mutex::new(closed),
         }
     }
 
@@ -195,7 +196,7 @@ impl AdminServer {
     pub fn leave(mut self) {
         self.state.send_replace(AdminState::Leaving);
         // An error: the sender is gone, as nothing is ever sent.
-        let _ = self.closed.recv();
+        let _ = self.closed.get_mut().recv();
         // Without its handle the task goes on until its last connection has ended.
         self.accepting = None;
     }
@@ -340,7 +341,7 @@ mod tests {
     }
 
     /// A body that never ends, and reports when it is dropped.
-    struct Endless(std::sync::mpsc::Sender<()>);
+    struct Endless(mpsc::Sender<()>);
 
     impl Body for Endless {
         type Data = Bytes;
@@ -368,7 +369,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.sock");
         let listener = AdminListener::unix(&path, &control.handle()).unwrap();
-        let (dropped, is_dropped) = std::sync::mpsc::channel();
+        let (dropped, is_dropped) = mpsc::channel();
         let handler = move |_: Request<Incoming>| {
             let body = Endless(dropped.clone());
             async { Response::new(body) }
