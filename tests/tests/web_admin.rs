@@ -145,7 +145,7 @@ fn the_console_says_why_the_service_is_healthy_in_part() {
         assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 502);
     }
     let text = plain(ana.get("/admin").text());
-    let cause = "in part Source of files: down. The last three requests got no answer.";
+    let cause = "in part Source of files: down. It did not answer the last requests.";
     assert!(text.contains(cause), "{text}");
 }
 

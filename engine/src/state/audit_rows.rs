@@ -11,7 +11,7 @@ use crate::limits::SIGN_IN_ENTRIES_OF_ACCOUNT_MAX;
 use crate::model::AuditEntry;
 use crate::store::{ScanOrder, Span};
 
-/// What is done with a row of the log: its key, and its entry, if it is whole.
+/// A visitor of rows of the log: the key of each, and its entry, if it is whole.
 type EachEntry<'e> = dyn FnMut(&[u8], Option<AuditEntry>) -> ControlFlow<()> + 'e;
 
 impl EventStep<'_, '_> {

@@ -204,7 +204,7 @@ impl ImportArguments {
         Ok(())
     }
 
-    /// What a data directory that does not exist means.
+    /// Returns what to do about a data directory that does not exist.
     fn missing(&self) -> Missing {
         if self.dry_run {
             Missing::Pretend

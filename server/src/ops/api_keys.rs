@@ -518,8 +518,8 @@ pub struct KeyListed {
     pub last_used_at: Option<String>,
     /// First second at which it is expired, or null.
     pub expires_at: Option<String>,
-    /// First second at which it is no longer valid, if a roll has set an end before its expiry; left
-    /// out otherwise.
+    /// First second at which it is no longer valid, if a roll has set an end before its expiry;
+    /// left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<String>,
     /// Number of the key that took its place when it was rolled; left out otherwise.

@@ -59,7 +59,7 @@ pub(in crate::command) struct FolderImport {
 #[derive(Debug, Default)]
 pub(in crate::command) struct FolderNotes(pub(in crate::command) String);
 
-/// Where an import tells how far it is.
+/// Receivers of the progress of an import.
 struct ImportWatch<'w> {
     progress: &'w Progress,
     /// Set when every file has been read.
