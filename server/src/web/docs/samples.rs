@@ -35,7 +35,10 @@ impl ApiSample {
         let needs_key = command.contains("Authorization");
         let request = ProgramRequest {
             url,
-            is_file: path.ends_with("/download"),
+            is_file: path
+                .split('?')
+                .next()
+                .is_some_and(|path| path.ends_with("/download")),
             needs_key,
         };
         let text = |language, name, code| SampleText {
