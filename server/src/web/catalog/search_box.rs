@@ -120,6 +120,13 @@ fn set_query(text: &str, params: &mut Params) {
         ("", words) | (words, "") => words,
         _ => return,
     };
+    let marker = match episode {
+        Some(episode) => format!("S{season:02}E{episode:02}"),
+        None => format!("S{season:02}"),
+    };
+    if text.to_uppercase().contains(&marker) {
+        return;
+    }
     if words.is_empty() {
         params.remove("query");
         params.set("season", &season.to_string());
@@ -128,13 +135,7 @@ fn set_query(text: &str, params: &mut Params) {
         }
         return;
     }
-    let marker = match episode {
-        Some(episode) => format!("S{season:02}E{episode:02}"),
-        None => format!("S{season:02}"),
-    };
-    if !text.to_uppercase().contains(&marker) {
-        params.set("query", &format!("{words} {marker}"));
-    }
+    params.set("query", &format!("{words} {marker}"));
 }
 
 #[cfg(test)]
@@ -213,6 +214,7 @@ mod tests {
         check_words("la temporada del miedo", "la temporada del miedo");
         check_words("star wars episode 3", "star wars episode 3");
         check_words("lost s01e02", "lost s01e02");
+        check_words("s01e02", "s01e02");
         check(
             &[("query", "temporada 2")],
             &[("season", "2"), ("video_type", "episode")],
