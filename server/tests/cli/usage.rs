@@ -157,7 +157,7 @@ fn check_shows_every_setting_with_its_origin() {
     let cap = json!({"name": "connections.max", "value": 20000, "origin": "default",
         "applies": "at_reload"});
     assert_eq!(entry("connections.max"), cap);
-    assert_eq!(entries.as_array().unwrap().len(), 44);
+    assert_eq!(entries.as_array().unwrap().len(), 45);
     let text = place.run(&["check"]).ok();
     assert!(text.starts_with("SETTING"), "{text}");
     assert!(text.contains("rate_limit.window_seconds"), "{text}");
