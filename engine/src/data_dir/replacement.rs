@@ -1,7 +1,7 @@
 //! Replacing what is in a data directory that cannot be renamed itself, such as the mount point of
 //! a volume.
 //!
-//! What replaces it is built in a folder in it, whose name then says how far the replacement is:
+//! Its replacement is built in a folder in it, whose name then says how far the replacement is:
 //!
 //! ```text
 //! restoring ──────> restoring-out-N ───────────────> restoring-in-N ─────────────> (gone)

@@ -1,7 +1,7 @@
 //! Texts out of stored files: chosen, unpacked, decoded and converted once, then stored like any
 //! other file.
 //!
-//! What is made is remembered under an identifier of its own, which names the content that it was
+//! A result is remembered under an identifier of its own, which names the content that it was
 //! made from and how: it is found again by every worker, after a restart, and on other nodes.
 
 use std::sync::Arc;
