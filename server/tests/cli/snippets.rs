@@ -1,5 +1,5 @@
-//! Programs of others take what the README and the package have for them: systemd, nginx, Caddy.
-//! The proxies of several machines are in `cluster/balancers.rs`.
+//! Programs of others take what the operator's page and the package have for them: systemd, nginx,
+//! Caddy. The proxies of several machines are in `cluster/balancers.rs`.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use crate::harness::Place;
 
 const README: &str = include_str!("../../../README.md");
+const OPERATING: &str = include_str!("../../docs/operating.md");
 const PROGRAM: &str = env!("CARGO_BIN_EXE_subcat");
 
-/// The first code block of the README that contains all of these.
+/// The first code block of the operator's page that contains all of these.
 fn block(parts: &[&str]) -> String {
-    block_of(README, parts)
+    block_of(OPERATING, parts)
 }
 
 /// The first code block of a page that contains all of these.
@@ -96,8 +97,8 @@ fn systemd_takes_the_units() {
     }
     let service = block(&["[Service]", "ExecStart="]);
     let socket = block(&["[Socket]"]);
-    let readme = [("subcat.service", &*service), ("subcat.socket", &*socket)];
-    assert_eq!(verified(&readme), "");
+    let page = [("subcat.service", &*service), ("subcat.socket", &*socket)];
+    assert_eq!(verified(&page), "");
     let package = [
         (
             "subcat.service",
