@@ -22,3 +22,4 @@ pub mod server;
 pub mod tidy;
 pub mod upstream;
 pub mod webdriver;
+pub mod zip;

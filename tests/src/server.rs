@@ -52,6 +52,17 @@ impl TestServer {
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config),
     ) -> Self {
+        let control = Control::start().expect("threads start");
+        Self::on(control, disk, clock, change)
+    }
+
+    /// The same, with this control runtime.
+    pub fn on(
+        control: Control,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let data = tempfile::tempdir().expect("a directory for the test");
         let wide = NonZeroU32::new(1_000_000).expect("it is not zero");
         let mut config = Config {
@@ -68,10 +79,9 @@ impl TestServer {
         let options = Options {
             disk,
             store: config.store,
-            counter_lanes: config.workers + 1,
+            counter_lanes: config.workers,
         };
         let engine = Engine::open(&config.data, options).expect("an empty directory opens");
-        let control = Control::start().expect("threads start");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);
         let server = serve(&service).expect("a port is free");
         let wanted = service.config().io;

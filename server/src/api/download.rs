@@ -22,9 +22,10 @@ use std::sync::Arc;
 
 use http::header::RANGE;
 use http::{HeaderMap, Response, StatusCode};
-use subcat_engine::{FileName, RecordId, ReleaseId, Snapshot, Variant};
+use subcat_engine::{ApiKeyId, FileName, RecordId, ReleaseId, Snapshot, Variant};
 
 use super::accounting::RequestContext;
+use super::request_report::RequestReport;
 use super::text_files::{TextError, TextSource};
 use super::variants::VariantError;
 use super::worker::ApiWorker;
@@ -35,39 +36,71 @@ use crate::request::{
     is_match, is_none_match, is_range_current, text_download,
 };
 use crate::respond::{
-    ApiError, InvalidParameter, invalid_parameters, part_of_file, unchanged_file, whole_file,
+    ApiError, FileHead, InvalidParameter, invalid_parameters, part_of_file, unchanged_file,
+    whole_file,
 };
-use crate::runtime::{Body, HandlerOutcome};
+use crate::runtime::{Body, HandlerOutcome, Moment};
+use crate::service::Service;
 use crate::upstream::FetchError;
 
 /// A request for the file of a record.
-struct DownloadRequest {
-    context: RequestContext,
-    headers: HeaderMap,
-    id: RecordId,
+pub(super) struct DownloadRequest {
+    pub(super) hints: HeaderHints,
+    pub(super) is_head: bool,
+    pub(super) headers: HeaderMap,
     /// None for the stored file itself.
-    text: Option<TextQuery>,
+    pub(super) text: Option<TextQuery>,
 }
 
 /// A request for one text.
 #[derive(Clone)]
-struct TextQuery {
+pub(super) struct TextQuery {
     /// The query string.
     query: Arc<str>,
     wanted: Arc<TextDownload>,
+}
+
+impl DownloadRequest {
+    /// A request for the stored file itself.
+    pub(super) fn new(hints: HeaderHints, is_head: bool, mut headers: HeaderMap) -> Self {
+        if is_head && hints.has_condition {
+            // A range is defined for GET only (RFC 9110, 14.2).
+            headers.remove(RANGE);
+        }
+        Self {
+            hints,
+            is_head,
+            headers,
+            text: None,
+        }
+    }
+}
+
+impl TextQuery {
+    /// The text that a query string asks for; `None` for the stored file itself.
+    pub(super) fn parse(query: Option<&str>) -> Result<Option<Self>, Vec<ParameterRejection>> {
+        let Some(query) = query else {
+            return Ok(None);
+        };
+        let wanted = text_download(query)?;
+        Ok(wanted.map(|wanted| Self {
+            query: query.into(),
+            wanted: Arc::new(wanted),
+        }))
+    }
 }
 
 /// Facts of a record from which its file is found.
 pub(super) struct DownloadSource {
     /// State of the catalog in which they were read.
     version: FilesVersion,
-    id: RecordId,
+    pub(super) id: RecordId,
     release: ReleaseId,
     record_name: Option<FileName>,
 }
 
 /// A file in the variant that the client gets, ready to be sent.
-struct ReadyFile {
+pub(super) struct ReadyFile {
     prepared: Arc<PreparedFile>,
     variant: Variant,
     open: OpenFile,
@@ -79,67 +112,51 @@ struct ReadyFile {
 pub(super) fn answer(
     worker: &Arc<ApiWorker>,
     context: RequestContext,
-    mut headers: HeaderMap,
+    headers: HeaderMap,
     id: Option<RecordId>,
     query: Option<&str>,
 ) -> HandlerOutcome {
-    if context.is_head && context.hints.has_condition {
-        // A range is defined for GET only (RFC 9110, 14.2).
-        headers.remove(RANGE);
-    }
+    let mut request = DownloadRequest::new(context.hints, context.is_head, headers);
     let snapshot = worker.service.engine.catalog().snapshot();
-    let version = version(worker, &snapshot);
+    let version = version(&worker.service, &snapshot);
     let prepared = id.and_then(|id| known(worker, version, id, query));
     let now = context.record.started.timestamp();
     let prepared = prepared.filter(|prepared| !prepared.file.is_due(now));
     if let (Some(id), Some(prepared)) = (id, &prepared)
-        && let Some(ready) = ready_now(worker, context.hints, &headers, prepared)
+        && let Some(ready) = ready_now(worker, &request, prepared)
     {
-        let request = DownloadRequest {
-            context,
-            headers,
-            id,
-            text: None,
-        };
-        return HandlerOutcome::Now(serve(worker, request, &ready));
+        return HandlerOutcome::Now(serve(worker, context, request, id, &ready));
     }
-    let text = match query.map(|query| (query, text_download(query))) {
-        None => None,
-        Some((_, Ok(None))) => return answer(worker, context, headers, id, None),
-        Some((query, Ok(Some(wanted)))) => Some(TextQuery {
-            query: query.into(),
-            wanted: Arc::new(wanted),
-        }),
-        Some((_, Err(rejections))) => {
-            return HandlerOutcome::Now(reject(worker, context, headers, &rejections));
+    request.text = match TextQuery::parse(query) {
+        // The query string asks for nothing: the file may be known without it.
+        Ok(None) if query.is_some() => return answer(worker, context, request.headers, id, None),
+        Ok(text) => text,
+        Err(rejections) => {
+            let rejected = reject(worker, context, request.headers, &rejections);
+            return HandlerOutcome::Now(rejected);
         }
     };
     let source = match find(&snapshot, version, id) {
         Ok(source) => source,
-        Err(error) => return HandlerOutcome::Now(worker.fail(context, headers, error)),
-    };
-    let request = DownloadRequest {
-        context,
-        headers,
-        id: source.id,
-        text,
+        Err(error) => return HandlerOutcome::Now(worker.fail(context, request.headers, error)),
     };
     let worker = Arc::clone(worker);
     HandlerOutcome::Later(Box::pin(async move {
-        match make_ready(&worker, &source, &request).await {
-            Ok(ready) => serve(&worker, request, &ready),
-            Err(error) => worker.fail(request.context, request.headers, error),
+        let report = context.record.report.as_deref();
+        match make_ready(&worker, &source, &request, report).await {
+            Ok(ready) => serve(&worker, context, request, source.id, &ready),
+            Err(error) => worker.fail(context, request.headers, error),
         }
     }))
 }
 
 /// The state of the catalog and of all files.
-fn version(worker: &ApiWorker, snapshot: &Snapshot) -> FilesVersion {
+fn version(service: &Service, snapshot: &Snapshot) -> FilesVersion {
     FilesVersion {
         snapshot_id: snapshot.id(),
         // Before the file is looked up: what is forgotten from now on must not be prepared under
         // the number that follows.
-        generation: worker.service.engine.files().generation(),
+        generation: service.engine.files().generation(),
     }
 }
 
@@ -174,13 +191,13 @@ fn reject(
     invalid_parameters(common, invalid)
 }
 
-/// The facts of a record, for its list of texts.
+/// The facts of a record of now.
 pub(super) fn source_of(
-    worker: &ApiWorker,
+    service: &Service,
     id: Option<RecordId>,
 ) -> Result<DownloadSource, ApiError> {
-    let snapshot = worker.service.engine.catalog().snapshot();
-    find(&snapshot, version(worker, &snapshot), id)
+    let snapshot = service.engine.catalog().snapshot();
+    find(&snapshot, version(service, &snapshot), id)
 }
 
 /// Reads from the snapshot which release a record has.
@@ -211,10 +228,10 @@ fn find(
 /// Variants that the client accepts of a file, best first. A range is one of the plain bytes, so
 /// a request for a range accepts only those.
 fn acceptable(
-    hints: HeaderHints,
-    headers: &HeaderMap,
+    request: &DownloadRequest,
     prepared: &PreparedFile,
 ) -> impl Iterator<Item = Variant> + use<> {
+    let (hints, headers) = (request.hints, &request.headers);
     let has_range = || hints.has_condition && headers.contains_key(RANGE);
     let is_compressible = hints.has_coding && prepared.file.kind.is_text() && !has_range();
     let compressed = is_compressible.then(|| accepted_variants(headers));
@@ -225,12 +242,11 @@ fn acceptable(
 /// The file, if this worker has it open in the variant that the client gets.
 fn ready_now(
     worker: &ApiWorker,
-    hints: HeaderHints,
-    headers: &HeaderMap,
+    request: &DownloadRequest,
     prepared: &Arc<PreparedFile>,
 ) -> Option<ReadyFile> {
     let mut state = worker.state.lock();
-    for variant in acceptable(hints, headers, prepared) {
+    for variant in acceptable(request, prepared) {
         // A better variant that nobody has opened yet must not be skipped for a worse one: then
         // answers would depend on what the worker happens to have open.
         match state.open_files.get(prepared.file.content, variant)? {
@@ -261,6 +277,15 @@ pub(super) enum DownloadError {
     Away,
 }
 
+impl From<VariantError> for DownloadError {
+    fn from(error: VariantError) -> Self {
+        match error {
+            VariantError::Unusable => Self::NotOpened,
+            VariantError::Away => Self::Away,
+        }
+    }
+}
+
 impl From<DownloadError> for ApiError {
     fn from(error: DownloadError) -> Self {
         match error {
@@ -276,48 +301,58 @@ impl From<DownloadError> for ApiError {
 /// Tries once more if a stored file cannot be opened. If it was lost or damaged, the first attempt
 /// (or another request that shared its opening) has forgotten it, and the second one fetches it
 /// again. A third attempt could only repeat the second.
-async fn make_ready(
+pub(super) async fn make_ready(
     worker: &ApiWorker,
     source: &DownloadSource,
     request: &DownloadRequest,
+    report: Option<&RequestReport>,
 ) -> Result<ReadyFile, ApiError> {
-    let ready = match fetch_and_open(worker, source, request).await {
-        Err(DownloadError::NotOpened) => fetch_and_open(worker, source, request).await,
-        Err(DownloadError::Away) => {
-            // Upstream has it, too, as a rule.
-            let upstream = &worker.service.upstream;
-            let record_name = source.record_name.as_ref();
-            let fetched = upstream.fetch_anew(&source.release, record_name).await;
-            fetched.map_err(error_of)?;
-            fetch_and_open(worker, source, request).await
+    match fetch_and_open(worker, source, request, report).await {
+        Ok(ready) => Ok(ready),
+        Err(error) => {
+            recover(&worker.service, source, error).await?;
+            Ok(fetch_and_open(worker, source, request, report).await?)
         }
-        ready => ready,
-    };
-    Ok(ready?)
+    }
+}
+
+/// Prepares the second attempt after a first one that failed; the error if there is none.
+pub(super) async fn recover(
+    service: &Service,
+    source: &DownloadSource,
+    error: DownloadError,
+) -> Result<(), ApiError> {
+    match error {
+        DownloadError::Answered(error) => Err(error),
+        DownloadError::NotOpened => Ok(()),
+        DownloadError::Away => {
+            // Upstream has it, too, as a rule.
+            let record_name = source.record_name.as_ref();
+            let fetched = service.upstream.fetch_anew(&source.release, record_name);
+            fetched.await.map_err(error_of)?;
+            Ok(())
+        }
+    }
 }
 
 async fn fetch_and_open(
     worker: &ApiWorker,
     source: &DownloadSource,
     request: &DownloadRequest,
+    report: Option<&RequestReport>,
 ) -> Result<ReadyFile, DownloadError> {
-    let (hints, headers) = (request.context.hints, &request.headers);
-    let report = request.context.record.report.as_deref();
     let text = request.text.as_ref();
     let prepared = worker.traced(report, "prepare file", prepare(worker, source, text));
     let prepared = Arc::new(prepared.await?);
     keep(worker, source, text, &prepared);
     // Another record may have the same content, and this worker has it open for that one.
-    if let Some(ready) = ready_now(worker, hints, headers, &prepared) {
+    if let Some(ready) = ready_now(worker, request, &prepared) {
         return Ok(ready);
     }
-    for variant in acceptable(hints, headers, &prepared) {
+    for variant in acceptable(request, &prepared) {
         let open = worker.variants.open(&prepared.file, variant);
         let open = worker.traced(report, "open file", open).await;
-        let open = open.map_err(|error| match error {
-            VariantError::Unusable => DownloadError::NotOpened,
-            VariantError::Away => DownloadError::Away,
-        })?;
+        let open = open?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
         let content = prepared.file.content;
         worker.state.lock().open_files.put(content, variant, kept);
@@ -351,7 +386,7 @@ async fn prepare(
     source: &DownloadSource,
     text: Option<&TextQuery>,
 ) -> Result<PreparedFile, DownloadError> {
-    let stored = fetch(worker, source).await?;
+    let stored = fetch(&worker.service, source).await?;
     let Some(text) = text else {
         return Ok(PreparedFile::new(stored.file, &stored.name, BINARY));
     };
@@ -363,11 +398,11 @@ async fn prepare(
 
 /// The stored file of a record and the name under which it is served; fetched if it never was.
 pub(super) async fn fetch(
-    worker: &ApiWorker,
+    service: &Service,
     source: &DownloadSource,
 ) -> Result<TextSource, DownloadError> {
     let record_name = source.record_name.as_ref();
-    let upstream = &worker.service.upstream;
+    let upstream = &service.upstream;
     let file = upstream.file(&source.release, record_name).await;
     let file = file.map_err(|error| DownloadError::Answered(error_of(error)))?;
     let name = served_name(
@@ -405,8 +440,7 @@ fn keep(
 /// The error of a download for which there is no text (API.md 17.5).
 pub(super) fn text_error(error: TextError) -> DownloadError {
     DownloadError::Answered(match error {
-        TextError::Stored(VariantError::Unusable) => return DownloadError::NotOpened,
-        TextError::Stored(VariantError::Away) => return DownloadError::Away,
+        TextError::Stored(error) => return error.into(),
         TextError::RecordNotFound => ApiError::SubtitleNotFound,
         TextError::NotInArchive => ApiError::FileNotInArchive,
         TextError::Extraction => ApiError::ExtractionFailed,
@@ -416,68 +450,116 @@ pub(super) fn text_error(error: TextError) -> DownloadError {
 }
 
 /// Answers with the file, with a part of it, or with 304; counts the download.
-fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Response<Body> {
-    let DownloadRequest {
-        mut context,
-        headers,
-        id,
-        ..
-    } = request;
+fn serve(
+    worker: &ApiWorker,
+    mut context: RequestContext,
+    request: DownloadRequest,
+    id: RecordId,
+    ready: &ReadyFile,
+) -> Response<Body> {
+    let part = match requested_part(&request, ready) {
+        Ok(part) => part,
+        Err(error) => return worker.fail(context, request.headers, error),
+    };
+    if part.is_counted(request.is_head) {
+        let (now, api_key) = (context.record.started, context.record.api_key);
+        context.record.is_download = count(worker, id, api_key, now);
+    }
+    let (common, record) = context.common(request.headers);
+    let response = file_answer(worker, FileHead::Api(common), ready, part);
+    worker.record(&record, response)
+}
+
+/// The part of a file that is sent.
+#[derive(Clone, Copy)]
+pub(super) enum FilePart {
+    /// None of it: the client has the file.
+    Unchanged,
+    /// From the first to before the second byte.
+    Range(u64, u64),
+    Whole,
+}
+
+impl FilePart {
+    /// True if it counts as a download. A client that fetches a file in parts asks for the first
+    /// one once: it counts for the file.
+    pub(super) const fn is_counted(self, is_head: bool) -> bool {
+        match self {
+            Self::Unchanged | Self::Whole => !is_head,
+            Self::Range(start, _) => !is_head && start == 0,
+        }
+    }
+}
+
+/// The part that the conditions of a request select (API.md 7.9 to 7.11).
+pub(super) fn requested_part(
+    request: &DownloadRequest,
+    ready: &ReadyFile,
+) -> Result<FilePart, ApiError> {
+    let headers = &request.headers;
+    let etag = ready.prepared.fields(ready.variant).etag();
+    if !request.hints.has_condition {
+        return Ok(FilePart::Whole);
+    }
+    // First of all conditions (RFC 9110, 13.2.2): a part of another file must not be joined to what
+    // the client has.
+    if !is_match(headers, etag) {
+        return Err(ApiError::PreconditionFailed);
+    }
+    // If-None-Match is decided before Range (RFC 9110, 13.2.2).
+    if is_none_match(headers, etag) {
+        return Ok(FilePart::Unchanged);
+    }
+    if !is_range_current(headers, etag) {
+        return Ok(FilePart::Whole);
+    }
+    let size_bytes = ready.open.size_bytes();
+    match byte_range(headers, size_bytes) {
+        ByteRange::Whole => Ok(FilePart::Whole),
+        ByteRange::Part(start, end) => Ok(FilePart::Range(start, end)),
+        ByteRange::Unsatisfiable => Err(ApiError::RangeNotSatisfiable(size_bytes)),
+    }
+}
+
+/// The answer with a part of a file.
+pub(super) fn file_answer(
+    worker: &ApiWorker,
+    head: FileHead,
+    ready: &ReadyFile,
+    part: FilePart,
+) -> Response<Body> {
     if worker.service.served_files.is_wanted() {
         let content = ready.prepared.file.content;
         worker.state.lock().served.insert(content);
     }
     let size_bytes = ready.open.size_bytes();
     let file = ready.prepared.fields(ready.variant);
-    let is_conditional = context.hints.has_condition;
-    // First of all conditions (RFC 9110, 13.2.2): a part of another file must not be joined to what
-    // the client has.
-    if is_conditional && !is_match(&headers, file.etag()) {
-        return worker.fail(context, headers, ApiError::PreconditionFailed);
-    }
-    let range = if is_conditional && is_range_current(&headers, file.etag()) {
-        byte_range(&headers, size_bytes)
-    } else {
-        ByteRange::Whole
-    };
-    // If-None-Match is decided before Range (RFC 9110, 13.2.2).
-    let is_unchanged = is_conditional && is_none_match(&headers, file.etag());
-    if range == ByteRange::Unsatisfiable && !is_unchanged {
-        let error = ApiError::RangeNotSatisfiable(size_bytes);
-        return worker.fail(context, headers, error);
-    }
-    // A client that fetches a file in parts asks for the first one once: it counts for the file.
-    let is_counted = !context.is_head && (is_unchanged || range.begins_at_0());
-    if is_counted {
-        count(worker, &mut context, id);
-    }
-    let (common, record) = context.common(headers);
-    let response = match range {
-        _ if is_unchanged => unchanged_file(common, file),
-        ByteRange::Part(start, end) => {
+    let response = match part {
+        FilePart::Unchanged => unchanged_file(head, file),
+        FilePart::Range(start, end) => {
             let content = ready.open.content(start, end);
-            part_of_file(common, file, start..end, size_bytes, content)
+            part_of_file(head, file, start..end, size_bytes, content)
         }
-        ByteRange::Whole | ByteRange::Unsatisfiable => {
-            whole_file(common, file, ready.open.content(0, size_bytes))
-        }
+        FilePart::Whole => whole_file(head, file, ready.open.content(0, size_bytes)),
     };
     let sent_bytes = response.body().content.len_bytes();
     worker.metrics().file_bytes.add(sent_bytes);
-    worker.record(&record, response)
+    response
 }
 
-/// Counts a download that is being answered. If the counter cannot be written, that is logged and
-/// the file is served all the same.
-fn count(worker: &ApiWorker, context: &mut RequestContext, id: RecordId) {
-    let day = context.record.started.timestamp().day();
-    let counted = worker
-        .state
-        .lock()
-        .lane
-        .count(id, context.record.api_key, day);
-    if worker.service.note_counted(&counted) {
+/// Counts a download that is being answered. If the counter cannot be written, that is logged, the
+/// file is served all the same, and false is returned.
+pub(super) fn count(
+    worker: &ApiWorker,
+    id: RecordId,
+    api_key: Option<ApiKeyId>,
+    now: Moment,
+) -> bool {
+    let day = now.timestamp().day();
+    let counted = worker.state.lock().lane.count(id, api_key, day);
+    let is_counted = worker.service.note_counted(&counted);
+    if is_counted {
         worker.metrics().downloads.add(1);
-        context.record.is_download = true;
     }
+    is_counted
 }

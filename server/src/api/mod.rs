@@ -1,4 +1,4 @@
-//! The four endpoints, one file each; the order of checks stands in one place, `checks`, and below
+//! The five endpoints, one file each; the order of checks stands in one place, `checks`, and below
 //! an address in `address_checks`.
 
 mod accounting;
@@ -9,6 +9,7 @@ mod connection;
 mod download;
 mod file_list;
 mod health;
+mod page_files;
 mod record;
 mod request_report;
 mod search;
@@ -20,7 +21,8 @@ pub(crate) use address_answers::{SnapshotHits, failed};
 pub(crate) use address_checks::{AddressTarget, Admitted};
 pub use checks::{ApiRequest, RefusedRequest};
 pub use connection::{AuthResult, ConnectionMemory};
+pub use page_files::{PageDownload, PageFileRejection, open_file};
 pub use request_report::RequestReport;
 pub use text_files::TextFiles;
-pub use variants::{FileVariants, compress, stored_file};
+pub use variants::{FileVariants, compress};
 pub use worker::{ApiWorker, SharedFiles};

@@ -142,7 +142,7 @@ pub(super) fn stored(
 
 /// Opens a stored file; `None` when the variant has not been made. What turns out to be lost or
 /// damaged is forgotten, such that it is fetched again (API.md 7.2).
-pub fn stored_file(
+fn stored_file(
     engine: &Engine,
     file: &CachedFile,
     variant: Variant,

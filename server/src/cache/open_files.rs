@@ -30,6 +30,15 @@ impl OpenFile {
         }
     }
 
+    /// The bytes, to be read on a blocking thread.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Read(bytes) => bytes,
+            Self::Mapped(blob) => blob.bytes(),
+            Self::Useless => &[],
+        }
+    }
+
     /// The bytes from `start` to `end` (exclusive) as content of a response. Both are within the
     /// size.
     pub fn content(&self, start: u64, end: u64) -> Content {

@@ -139,7 +139,7 @@ impl Running {
         let served = Arc::new(OnceLock::new());
         let pages = AdminServer::start(pages, &handle, admin_pages(Arc::clone(&served)));
         let public = Public::listen(&config, inherited.public, &handle)?;
-        let lanes = config.workers + 1;
+        let lanes = config.workers;
         let engine = Arc::new(open_engine_within(&config, lanes, LOCK_PATIENCE)?);
         use_object_storage(&config, &engine)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());

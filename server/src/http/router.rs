@@ -237,7 +237,7 @@ impl Router {
             let page = match form.await {
                 Ok(form) => {
                     let request = Request::from_parts(head, form);
-                    web_bridge::answer(api.service(), site, request, client).await
+                    web_bridge::answer(&api, site, request, client).await
                 }
                 Err(rejection) => {
                     web_bridge::refusal(api.service(), site, rejection, head, client).await

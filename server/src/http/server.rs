@@ -26,7 +26,7 @@ pub struct Server {
 /// `config.listen` (port 0 becomes a free one, see [`Server::local_addr`]).
 ///
 /// Errors: the address is in use or not a local one, no threads, no counter lanes (one per worker
-/// and one for the pages are taken from the engine).
+/// is taken from the engine).
 pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let config = service.config();
     let listeners = PublicListeners::bind(&config.listen, config.workers)?;
@@ -35,7 +35,6 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
 
 /// As [`serve`], on sockets that listen already.
 pub fn serve_on(service: &Arc<Service>, listeners: PublicListeners) -> io::Result<Server> {
-    let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
     let engine = Arc::clone(&service.engine);
     engine
         .files()
@@ -47,6 +46,7 @@ pub fn serve_on(service: &Arc<Service>, listeners: PublicListeners) -> io::Resul
         )),
         texts: Arc::new(TextFiles::new(engine, service.control.clone())),
     };
+    let site = Arc::new(Site::new(Arc::clone(service), files.clone())?);
     let config = service.config();
     let mut routers = Vec::new();
     for worker_idx in 0..config.workers {

@@ -10,12 +10,12 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
-use crate::api::ConnectionMemory;
+use crate::api::{ApiWorker, ConnectionMemory};
 use crate::request::HeadRejection;
 use crate::respond::name_status;
-use crate::runtime::{Body, Content, StoredBytes};
+use crate::runtime::{Body, Content};
 use crate::service::Service;
-use crate::web::{PageBody, Site, handle, refuse};
+use crate::web::{PageAnswer, PageBody, Site, handle, refuse};
 
 /// Client of a page, and how it is connected.
 pub(super) struct PageClient {
@@ -67,16 +67,16 @@ pub(super) async fn refusal(
 
 /// The page; `None` if it panicked.
 pub(super) async fn answer(
-    service: &Service,
+    api: &ApiWorker,
     site: Arc<Site>,
     request: Request<Bytes>,
     client: PageClient,
 ) -> Option<Response<Body>> {
     let is_head = request.method() == Method::HEAD;
-    let page = service
-        .control
-        .spawn(async move { handle(&site, request, client.address, client.is_https).await });
-    let mut response = page.await.ok()?.map(body_of);
+    let control = &api.service().control;
+    let page =
+        control.spawn(async move { handle(&site, request, client.address, client.is_https).await });
+    let mut response = with_file(api, page.await.ok()?).await?;
     name_status(&mut response);
     Some(if is_head {
         without_body(response)
@@ -85,14 +85,38 @@ pub(super) async fn answer(
     })
 }
 
-fn body_of(body: PageBody) -> Body {
-    Body::from(match body {
-        PageBody::Bytes(bytes) => Content::Bytes(bytes),
-        PageBody::Blob(blob) => {
-            let size_bytes = usize::try_from(blob.size_bytes()).unwrap_or(usize::MAX);
-            Content::File(blob as Arc<dyn StoredBytes>, 0..size_bytes)
+/// The answer of a page, with the file that it admits.
+async fn with_file(api: &ApiWorker, answer: PageAnswer) -> Option<Response<Body>> {
+    let PageAnswer { response, refusal } = answer;
+    let (head, body) = response.into_parts();
+    let download = match body {
+        PageBody::Bytes(bytes) => {
+            let body = Body::from(Content::Bytes(bytes));
+            return Some(Response::from_parts(head, body));
         }
-    })
+        PageBody::File(download) => download,
+    };
+    match api.page_download(download).await {
+        Ok(mut file) => {
+            file.headers_mut().extend(head.headers);
+            Some(file)
+        }
+        Err(rejection) => {
+            let page = api
+                .service()
+                .control
+                .spawn(async move { refusal.page(rejection) });
+            Some(page.await.ok()?.map(body_of))
+        }
+    }
+}
+
+/// The body of an answer without a file.
+fn body_of(body: PageBody) -> Body {
+    match body {
+        PageBody::Bytes(bytes) => Body::from(Content::Bytes(bytes)),
+        PageBody::File(_) => Body::from(Content::Empty),
+    }
 }
 
 fn without_body(mut response: Response<Body>) -> Response<Body> {
@@ -101,7 +125,10 @@ fn without_body(mut response: Response<Body>) -> Response<Body> {
         let length = HeaderValue::from(length_bytes);
         response.headers_mut().insert(CONTENT_LENGTH, length);
     }
-    response.map(|_| Body::from(Content::Empty))
+    response.map(|body| Body {
+        content: Content::Empty,
+        ..body
+    })
 }
 
 /// Response to a request whose page panicked.

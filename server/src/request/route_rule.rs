@@ -6,7 +6,7 @@ use subcat_engine::Scopes;
 /// A path that is answered, and the rules of all its requests.
 ///
 /// Handlers do not check these again: the dispatcher does, for each row. A test sends requests to
-/// every row, without a session, with a wrong role, too often, from another site, with a body.
+/// every row, without a session or key, with a wrong role, too often, from another site, with a body.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteRule {
     /// Segments; one in braces matches any text.
@@ -93,6 +93,8 @@ pub enum RouteAccess {
     Administrators,
     /// Holders of an API key with this scope.
     ApiKey(Scopes),
+    /// Programs that know an address: a key of one stands in the path (API.md, 20.4).
+    Address,
 }
 
 /// Window that bounds the requests of a client to a route.
@@ -132,6 +134,8 @@ pub enum Caching {
     Day,
     /// By everybody, compared by its tag each time.
     Compared,
+    /// By the client that asked, compared by its tag each time.
+    ComparedPrivately,
     /// For some minutes, by the client that asked.
     Minutes,
     /// As the endpoint of the API says, by the client that asked.
@@ -146,6 +150,7 @@ impl Caching {
             Self::Forever => Some("public, max-age=31536000, immutable"),
             Self::Day => Some("public, max-age=86400"),
             Self::Compared => Some("public, no-cache"),
+            Self::ComparedPrivately => Some("private, no-cache"),
             Self::Minutes => Some("private, max-age=300"),
             Self::ApiAnswer => None,
         }

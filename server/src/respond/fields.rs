@@ -93,6 +93,16 @@ pub(super) struct ResponseBuilder {
 }
 
 impl ResponseBuilder {
+    /// The file of a page, which sets the common fields of pages itself (API.md 12.9).
+    pub(super) fn of_page(status: StatusCode, is_head: bool) -> Self {
+        Self {
+            status,
+            raw_headers: RawHeaderBlock::new(),
+            fields: HeaderMap::new(),
+            is_head,
+        }
+    }
+
     /// The connection ends with this answer.
     pub(super) fn close_connection(&mut self) {
         const CLOSE: HeaderValue = HeaderValue::from_static("close");

@@ -71,9 +71,29 @@ pub fn entity_tag(content: &ContentHash, variant: Variant) -> String {
     tag
 }
 
+/// Head of an answer with a file.
+pub enum FileHead {
+    /// Under `/api`, or below an address.
+    Api(CommonHeaders),
+    /// Of a page, which sets the other fields.
+    Page {
+        /// True if the method was `HEAD`.
+        is_head: bool,
+    },
+}
+
+impl FileHead {
+    fn open(self, status: StatusCode) -> ResponseBuilder {
+        match self {
+            Self::Api(common) => common.open(status, CACHE_REVALIDATE),
+            Self::Page { is_head } => ResponseBuilder::of_page(status, is_head),
+        }
+    }
+}
+
 /// 200: the whole file.
-pub fn whole_file(common: CommonHeaders, file: &FileFields, content: Content) -> Response<Body> {
-    let mut answer = open(common, StatusCode::OK, file);
+pub fn whole_file(head: FileHead, file: &FileFields, content: Content) -> Response<Body> {
+    let mut answer = open(head, StatusCode::OK, file);
     if file.variant == Variant::Identity {
         answer.raw_headers.add(b"accept-ranges: bytes\r\n");
     }
@@ -82,13 +102,13 @@ pub fn whole_file(common: CommonHeaders, file: &FileFields, content: Content) ->
 
 /// 206: a range of the file, whose size is `size_bytes`.
 pub fn part_of_file(
-    common: CommonHeaders,
+    head: FileHead,
     file: &FileFields,
     range: Range<u64>,
     size_bytes: u64,
     content: Content,
 ) -> Response<Body> {
-    let mut answer = open(common, StatusCode::PARTIAL_CONTENT, file);
+    let mut answer = open(head, StatusCode::PARTIAL_CONTENT, file);
     let last = range.end.saturating_sub(1);
     let range = format!("bytes {}-{last}/{size_bytes}", range.start);
     answer.raw_headers.add_text("content-range: ", &range);
@@ -96,16 +116,16 @@ pub fn part_of_file(
 }
 
 /// 304: the client has the current file.
-pub fn unchanged_file(common: CommonHeaders, file: &FileFields) -> Response<Body> {
-    let mut answer = common.open(StatusCode::NOT_MODIFIED, CACHE_REVALIDATE);
+pub fn unchanged_file(head: FileHead, file: &FileFields) -> Response<Body> {
+    let mut answer = head.open(StatusCode::NOT_MODIFIED);
     answer.raw_headers.add(b"etag: ");
     answer.raw_headers.add(&file.etag);
     answer.raw_headers.add(b"\r\n");
     answer.bare()
 }
 
-fn open(common: CommonHeaders, status: StatusCode, file: &FileFields) -> ResponseBuilder {
-    let mut answer = common.open(status, CACHE_REVALIDATE);
+fn open(head: FileHead, status: StatusCode, file: &FileFields) -> ResponseBuilder {
+    let mut answer = head.open(status);
     answer.raw_headers.add(&file.raw_headers);
     answer
 }

@@ -14,7 +14,7 @@ mod records;
 pub use api_error::{ApiError, InvalidParameter, error_response, invalid_parameters, name_status};
 pub use body_tag::{BodySum, BodyTag, TaggedBody};
 pub use fields::{CommonHeaders, Surface};
-pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
+pub use file::{FileFields, FileHead, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use file_list::{ListedText, file_list};
 pub use plain::{health, http1_bytes, json, json_now, preflight, unchanged_json};
 pub use records::{

@@ -1,7 +1,7 @@
 //! The page that says why another one is not shown.
 
 use askama::Template;
-use http::header::{ALLOW, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_RANGE, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use subcat_engine::error_chain;
@@ -13,8 +13,9 @@ use super::frame::page_frame::Frame;
 use super::frame::params;
 use super::frame::web_request::WebRequest;
 use super::route;
+use crate::api::PageFileRejection;
 use crate::request::HeadRejection;
-use crate::upstream::FetchError;
+use crate::respond::ApiError;
 
 #[derive(Template)]
 #[template(path = "frame/error.html")]
@@ -70,6 +71,11 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
     if let PageError::MethodNotAllowed(allowed) = error {
         headers.insert(ALLOW, HeaderValue::from_static(allowed));
     }
+    if let PageError::File(PageFileRejection::Refused(ApiError::RangeNotSatisfiable(bytes))) = error
+        && let Ok(range) = HeaderValue::try_from(format!("bytes */{bytes}"))
+    {
+        headers.insert(CONTENT_RANGE, range);
+    }
     response
 }
 
@@ -98,7 +104,7 @@ fn way_out(error: &PageError, request: &WebRequest) -> (String, &'static str) {
             let link = format!("{}{joint}{}", request.path, request.raw_query);
             (link, lang.t("Try again", "Reintentar"))
         }
-        (PageError::NoFile | PageError::Upstream(_), ["catalog", id, ..]) => {
+        (PageError::File(rejection), ["catalog", id, ..]) if !is_record_missing(*rejection) => {
             let link = format!("/catalog/{}", params::encode(id));
             (link, lang.t("Back to the record", "Volver a la ficha"))
         }
@@ -125,10 +131,7 @@ fn status(error: &PageError) -> StatusCode {
         PageError::HashingQueueError(_) | PageError::LogAway | PageError::LogUnanswered => {
             StatusCode::SERVICE_UNAVAILABLE
         }
-        PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
-        PageError::Upstream(FetchError::Unavailable | FetchError::Busy | FetchError::Suspended) => {
-            StatusCode::BAD_GATEWAY
-        }
+        PageError::File(rejection) => file_status(*rejection),
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -189,19 +192,21 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
                 "Demasiadas personas están iniciando sesión. Vuelve a intentarlo en un momento.",
             ),
         ],
-        PageError::TooManyPages(_) | PageError::NoFile | PageError::Upstream(_) => {
-            catalog_texts(error)
-        }
+        PageError::TooManyPages(_) => PAUSE,
+        PageError::File(rejection) => file_texts(*rejection),
         PageError::LogAway | PageError::LogUnanswered => cluster_texts(error),
-        _ => [
-            ("Internal error", "Error interno"),
-            (
-                "The server failed and has logged the error. Try again later.",
-                "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
-            ),
-        ],
+        _ => INTERNAL,
     }
 }
+
+/// Heading and text of a failure of the server.
+const INTERNAL: [(&str, &str); 2] = [
+    ("Internal error", "Error interno"),
+    (
+        "The server failed and has logged the error. Try again later.",
+        "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
+    ),
+];
 
 /// Heading and text of a change that needs the log of the cluster.
 const fn cluster_texts(error: &PageError) -> [(&'static str, &'static str); 2] {
@@ -267,24 +272,61 @@ const fn refused_texts(rejection: HeadRejection) -> [(&'static str, &'static str
     }
 }
 
-/// Heading and text of what can happen on the pages of the catalog only.
-const fn catalog_texts(error: &PageError) -> [(&'static str, &'static str); 2] {
-    match error {
-        PageError::TooManyPages(_) => [
-            ("A short pause", "Una breve pausa"),
+/// Heading and text of an account that reads too fast.
+const PAUSE: [(&str, &str); 2] = [
+    ("A short pause", "Una breve pausa"),
+    (
+        "Many pages of the catalog within a minute: the next one is available in {} s.",
+        "Muchas páginas del catálogo en un minuto: la siguiente estará disponible en {} s.",
+    ),
+];
+
+const fn is_record_missing(rejection: PageFileRejection) -> bool {
+    matches!(
+        rejection,
+        PageFileRejection::Refused(ApiError::SubtitleNotFound)
+    )
+}
+
+fn file_status(rejection: PageFileRejection) -> StatusCode {
+    let status = match rejection {
+        PageFileRejection::InvalidText => return StatusCode::UNPROCESSABLE_ENTITY,
+        PageFileRejection::Refused(error) => error.status(),
+    };
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// Heading and text of a file that is not sent.
+const fn file_texts(rejection: PageFileRejection) -> [(&'static str, &'static str); 2] {
+    let PageFileRejection::Refused(error) = rejection else {
+        return [
+            ("Text not found", "Texto no encontrado"),
             (
-                "Many pages of the catalog within a minute: the next one is available in {} s.",
-                "Muchas páginas del catálogo en un minuto: la siguiente estará disponible en {} s.",
+                "The address asks for a text in a way that does not exist here.",
+                "La dirección pide un texto de una forma que aquí no existe.",
             ),
-        ],
-        PageError::NoFile => [
+        ];
+    };
+    match error {
+        ApiError::SubtitleNotFound => texts(&PageError::NotFound),
+        ApiError::NoReleaseId => [
             ("No file", "Sin archivo"),
             (
                 "This record has no file to download.",
                 "Esta ficha no tiene ningún archivo para descargar.",
             ),
         ],
-        _ => [
+        ApiError::FileNotInArchive | ApiError::ExtractionFailed | ApiError::ConversionFailed => {
+            text_texts(error)
+        }
+        ApiError::PreconditionFailed | ApiError::RangeNotSatisfiable(_) => [
+            ("The file has changed", "El archivo ha cambiado"),
+            (
+                "The download cannot go on where it stopped. Start it again.",
+                "La descarga no puede continuar donde se detuvo. Empiézala de nuevo.",
+            ),
+        ],
+        ApiError::DownloadFailed | ApiError::UpstreamFailed => [
             (
                 "The file could not be fetched",
                 "No se ha podido obtener el archivo",
@@ -292,6 +334,34 @@ const fn catalog_texts(error: &PageError) -> [(&'static str, &'static str); 2] {
             (
                 "The source did not provide a usable file. Try again later.",
                 "El origen no proporcionó un archivo utilizable. Vuelve a intentarlo más tarde.",
+            ),
+        ],
+        _ => INTERNAL,
+    }
+}
+
+/// Heading and text of a text of a file that is not sent.
+const fn text_texts(error: ApiError) -> [(&'static str, &'static str); 2] {
+    match error {
+        ApiError::ConversionFailed => [
+            ("Not convertible", "No se puede convertir"),
+            (
+                "The text of this file cannot be converted to this format.",
+                "El texto de este archivo no se puede convertir a este formato.",
+            ),
+        ],
+        ApiError::ExtractionFailed => [
+            ("Archive not readable", "Archivo ilegible"),
+            (
+                "The text cannot be taken out of the archive. Download the whole file instead.",
+                "El texto no se puede extraer. Descarga el archivo completo.",
+            ),
+        ],
+        _ => [
+            ("Text not found", "Texto no encontrado"),
+            (
+                "The file holds no such text.",
+                "El archivo no contiene ese texto.",
             ),
         ],
     }

@@ -19,7 +19,27 @@ use super::frame::session;
 use super::frame::site::Site;
 use super::frame::web_request::WebRequest;
 use super::route;
+use crate::api::PageFileRejection;
 use crate::request::HeadRejection;
+
+/// The answer to a request.
+pub struct PageAnswer {
+    /// The response.
+    pub response: Response<PageBody>,
+    /// Its replacement, should there be no file.
+    pub refusal: FileRefusal,
+}
+
+/// The page that says why there is no file ([`PageBody::File`]).
+pub struct FileRefusal(Arc<WebRequest>);
+
+impl FileRefusal {
+    /// The page for a rejection.
+    pub fn page(&self, rejection: PageFileRejection) -> Response<PageBody> {
+        let response = error_page::answer(&PageError::File(rejection), &self.0);
+        finish(response, &self.0)
+    }
+}
 
 /// Answers a request outside `/api`. Runs on the control runtime.
 ///
@@ -31,7 +51,7 @@ pub async fn handle(
     mut request: Request<Bytes>,
     peer: IpAddr,
     is_https: bool,
-) -> Response<PageBody> {
+) -> PageAnswer {
     if !site.service.config().base_path().is_empty() {
         based_answer::rename_cookies(request.headers_mut());
     }
@@ -41,7 +61,10 @@ pub async fn handle(
         None => route::route(&request).await,
     };
     let response = result.unwrap_or_else(|error| error_page::answer(&error, &request));
-    finish(response, &request)
+    PageAnswer {
+        response: finish(response, &request),
+        refusal: FileRefusal(request),
+    }
 }
 
 /// The page that says why HTTP's own rules refuse a request. Its target may be the fault: of the

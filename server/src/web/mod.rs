@@ -18,5 +18,5 @@ mod handle;
 pub use frame::answer::PageBody;
 pub use frame::password::{Password, PasswordRejection};
 pub use frame::site::Site;
-pub use handle::{handle, refuse};
+pub use handle::{FileRefusal, PageAnswer, handle, refuse};
 pub use route::page_rules;

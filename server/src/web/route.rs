@@ -110,7 +110,7 @@ fn admit_client(request: &WebRequest, access: RouteAccess) -> Result<(), PageErr
         RouteAccess::SignedIn => request.viewer().map(|_| ()),
         RouteAccess::Administrators => request.admin().map(|_| ()),
         // Pages take no API keys.
-        RouteAccess::ApiKey(_) => Err(PageError::NotFound),
+        RouteAccess::ApiKey(_) | RouteAccess::Address => Err(PageError::NotFound),
     }
 }
 
@@ -211,7 +211,10 @@ mod tests {
             };
             assert_eq!(rule.throttle, expected, "{}", rule.path);
             assert!(rule.is_form_checked, "{}", rule.path);
-            let is_shared = !matches!(rule.caching, Caching::Never | Caching::Minutes);
+            let is_shared = !matches!(
+                rule.caching,
+                Caching::Never | Caching::Minutes | Caching::ComparedPrivately
+            );
             assert!(
                 !is_shared || rule.access == RouteAccess::Anybody,
                 "{}",

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::LanguageTerm;
+use subcat_engine::{FileKind, LanguageTerm, RecordId};
 
-use super::download::{self, OpenedFile};
 use super::record_view::RecordView;
+use crate::api::open_file;
+use crate::cache::OpenFile;
 use crate::files::{CueLook, NamesLook, archive_names, first_cues};
 use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, LOOK_CUES_MAX};
 use crate::runtime::WorkKind;
@@ -30,22 +31,25 @@ struct LookPage {
 /// `GET /catalog/{id}/look`.
 pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.reader()?;
-    let opened = download::open(request, id).await?;
+    let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
+    let site = &request.site;
+    let opened = open_file(&site.service, &site.files.variants, id).await;
+    let (file, open) = opened.map_err(|error| PageError::File(error.into()))?;
     request
         .blocking_as(WorkKind::Decoding, move |request| {
-            look_page(request, &opened)
+            look_page(request, id, file.kind, &open)
         })
         .await
 }
 
-fn look_page(request: &WebRequest, opened: &OpenedFile) -> PageResult {
+fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, open: &OpenFile) -> PageResult {
     let snapshot = request.site.service.engine.catalog().snapshot();
-    let doc = snapshot.doc(opened.id())?.ok_or(PageError::NotFound)?;
+    let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let hit = RecordView::new(request, &snapshot, &doc)?;
     let language = snapshot.language_of(&doc)?;
     let language = language.map_or(String::new(), LanguageTerm::primary);
     snapshot.ensure_not_truncated()?;
-    let (kind, content) = (opened.file.kind, opened.blob.bytes());
+    let content = open.bytes();
     let template = LookPage {
         page: request.frame("/catalog"),
         hit: hit.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),

@@ -21,9 +21,10 @@ pub(crate) const ROUTES: &[PageRoute] = &[
         .reads_catalog(),
     at("/catalog/{id}/download", CatalogReaders)
         .get(Waiting(|request, id| {
-            Box::pin(async move { download::download(&request, &id).await })
+            Box::pin(async move { download::download(&request, &id) })
         }))
-        .reads_catalog(),
+        .reads_catalog()
+        .cached(Caching::ComparedPrivately),
     at("/title/{id}", CatalogReaders)
         .get(BlockingWith(title::show))
         .reads_catalog(),

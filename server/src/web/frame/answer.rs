@@ -1,7 +1,5 @@
 //! Answers of the pages: body, status and headers.
 
-use std::sync::Arc;
-
 use askama::Template;
 use bytes::Bytes;
 use http::header::{
@@ -9,20 +7,20 @@ use http::header::{
     VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use subcat_engine::Blob;
 
 use super::error::PageError;
+use crate::api::PageDownload;
 use crate::limits::PAGE_BYTES_MAX;
 
 /// The response to a request, or the reason why the page is not shown.
 pub(crate) type PageResult = Result<Response<PageBody>, PageError>;
 
-/// Body of a page: bytes, or a stored file.
+/// Body of a page.
 pub enum PageBody {
     /// Finished bytes.
     Bytes(Bytes),
-    /// A file of the content store.
-    Blob(Arc<Blob>),
+    /// A file that the worker answers with (API.md 12.4), by the path of all downloads.
+    File(PageDownload),
 }
 
 /// Only files of this origin, no inline script or style, no framing, no form to another origin.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use http::header::InvalidHeaderValue;
-use subcat_engine::{ContentHash, RecordId};
+use subcat_engine::RecordId;
 
 use super::hashing_share::HashingQueueError;
 use super::throttle::AttemptsRejection;
+use crate::api::PageFileRejection;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::ops::{OperationError, OperationRejection};
 use crate::request::HeadRejection;
-use crate::upstream::FetchError;
 
 /// Reason why a page is not shown: a rejected request, or a failure of the server.
 ///
@@ -50,12 +50,9 @@ pub(crate) enum PageError {
     /// Too many passwords wait to be hashed.
     #[error(transparent)]
     HashingQueueError(#[from] HashingQueueError),
-    /// The record has no file.
-    #[error("the record has no file")]
-    NoFile,
-    /// The file could not be fetched from upstream. `upstream` has logged why.
-    #[error("the file could not be fetched")]
-    Upstream(FetchError),
+    /// There is no file to send or to show; what failed here is in the log already.
+    #[error("there is no file: {0:?}")]
+    File(PageFileRejection),
     /// The engine failed. Shared, because a failed commit fails every sign-in in it.
     #[error(transparent)]
     Engine(Arc<subcat_engine::Error>),
@@ -77,9 +74,6 @@ pub(crate) enum PageError {
         id: RecordId,
         source: serde_json::Error,
     },
-    /// A stored file disappeared between look-up and opening.
-    #[error("the stored file {0} is missing")]
-    FileMissing(ContentHash),
     /// A name could not be written into a header.
     #[error("the header could not be written")]
     InvalidHeader(#[from] InvalidHeaderValue),
@@ -106,7 +100,6 @@ impl PageError {
                 | Self::Render(_)
                 | Self::TooLarge(_)
                 | Self::InvalidFragment { .. }
-                | Self::FileMissing(_)
                 | Self::InvalidHeader(_)
                 | Self::Task(_)
                 | Self::SignInLost

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use subcat_engine::{CounterLane, EngineStats};
+use subcat_engine::EngineStats;
 
 use super::form_tokens::FormTokens;
 use super::group_commit::GroupCommit;
@@ -13,6 +13,7 @@ use super::packed::PackedPages;
 use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
 use super::setup::Setup;
 use super::throttle::Throttle;
+use crate::api::SharedFiles;
 use crate::service::Service;
 
 /// Age up to which statistics are reused: pages of administrators show them. They cost a pass over
@@ -33,23 +34,17 @@ pub struct Site {
     pub(crate) form_tokens: FormTokens,
     /// Sign-ins with the right password, stored in groups.
     pub(crate) sign_ins: Arc<GroupCommit<SignIn, SignInOutcome>>,
-    /// Counts the downloads of the pages.
-    pub(crate) counter_lane: Mutex<CounterLane>,
+    /// Stored files.
+    pub(crate) files: SharedFiles,
     /// Latest statistics, and the time at which they were read.
     stats: Mutex<Option<(u64, EngineStats)>>,
 }
 
 impl Site {
-    /// The pages of `service`. Takes one of the engine's counter lanes and starts the threads
-    /// that hash passwords.
+    /// The pages of `service`. Starts the threads that hash passwords.
     ///
-    /// Errors: the file of the lane cannot be opened, a thread cannot be started.
-    pub fn new(service: Arc<Service>) -> io::Result<Self> {
-        let counter_lane = service
-            .engine
-            .usage()
-            .counter_lane()
-            .map_err(io::Error::other)?;
+    /// Errors: a thread cannot be started.
+    pub fn new(service: Arc<Service>, files: SharedFiles) -> io::Result<Self> {
         let engine = Arc::clone(&service.engine);
         let store = move |sign_ins: &[SignIn]| session::store_sign_ins(&engine, sign_ins);
         Ok(Self {
@@ -61,8 +56,7 @@ impl Site {
             packed_pages: PackedPages::default(),
             form_tokens: FormTokens::new(),
             sign_ins: Arc::new(GroupCommit::new(SIGN_INS_PAUSE, store)),
-            // One lane for all pages: they are few beside the downloads of the API.
-            counter_lane: Mutex::new(counter_lane),
+            files,
             stats: Mutex::new(None),
         })
     }
