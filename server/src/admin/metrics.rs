@@ -228,6 +228,12 @@ fn pools(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
         let gauge = ConstGauge::new(state.oldest_job.as_secs_f64());
         gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
     }
+    let help = "1 for a pool of blocking work that is full and none of whose jobs ends.";
+    let mut family = writer.family("pool_stalled", help, MetricType::Gauge)?;
+    for state in &states {
+        let gauge = ConstGauge::new(u64::from(state.is_stalled));
+        gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
+    }
     let help = "Jobs of a pool of blocking work that run.";
     let mut family = writer.family("pool_jobs", help, MetricType::Gauge)?;
     for state in &states {

@@ -9,7 +9,7 @@ use tokio::runtime::{EnterGuard, Handle};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::priority::Priority;
-use super::work_pools::{PoolState, WorkKind, WorkPools, threads_max};
+use super::work_pools::{PoolState, STALL_LIMIT, WorkKind, WorkPools, threads_max};
 
 /// Handle to the control runtime; clones are cheap.
 #[derive(Clone)]
@@ -92,6 +92,11 @@ const CONTROL_THREADS: usize = 2;
 impl Control {
     /// Starts the control runtime. Errors: no threads, no epoll.
     pub fn start() -> io::Result<Self> {
+        Self::with_stall_limit(STALL_LIMIT)
+    }
+
+    /// The same, with another time after which a full pool whose jobs do not end stalls.
+    pub fn with_stall_limit(stall_limit: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(CONTROL_THREADS)
             .max_blocking_threads(threads_max())
@@ -102,7 +107,7 @@ impl Control {
             })
             .enable_all()
             .build()?;
-        let pools = Arc::new(WorkPools::new());
+        let pools = Arc::new(WorkPools::new(stall_limit));
         Ok(Self { runtime, pools })
     }
 

@@ -23,7 +23,7 @@ use crate::limits::{
 const PROBE_PERIOD: Duration = Duration::from_secs(1);
 /// Time in which some job of a pool must end while a no-op waits. No job of prompt work takes as
 /// long: in a cluster the largest file takes a minute to object storage.
-const STALL_LIMIT: Duration = Duration::from_secs(90);
+pub(super) const STALL_LIMIT: Duration = Duration::from_secs(90);
 
 /// A kind of blocking work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,6 +119,8 @@ pub struct PoolState {
 
 /// All pools.
 pub(super) struct WorkPools {
+    /// Time in which some job of a pool must end while a no-op waits.
+    stall_limit: Duration,
     /// In the order of [`WorkKind::ALL`].
     pools: [WorkPool; WorkKind::ALL.len()],
 }
@@ -138,7 +140,7 @@ struct PoolJobs {
 }
 
 impl WorkPools {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(stall_limit: Duration) -> Self {
         let pool = |kind: WorkKind| WorkPool {
             permits: Arc::new(Semaphore::new(kind.jobs_max())),
             jobs: Mutex::new(PoolJobs {
@@ -148,6 +150,7 @@ impl WorkPools {
             }),
         };
         Self {
+            stall_limit,
             pools: WorkKind::ALL.map(pool),
         }
     }
@@ -197,13 +200,16 @@ impl WorkPools {
 
     /// The state of each pool.
     pub(super) fn states(&self, now: Instant) -> Vec<PoolState> {
-        let state = |kind: WorkKind| self.pool(kind).jobs.lock().state(kind, now);
+        let state = |kind: WorkKind| {
+            let jobs = self.pool(kind).jobs.lock();
+            jobs.state(kind, now, self.stall_limit)
+        };
         WorkKind::ALL.map(state).to_vec()
     }
 }
 
 impl PoolJobs {
-    fn state(&self, kind: WorkKind, now: Instant) -> PoolState {
+    fn state(&self, kind: WorkKind, now: Instant, stall_limit: Duration) -> PoolState {
         let since = |then: Instant| now.saturating_duration_since(then);
         let oldest = self.started.iter().min();
         let waits = self.probe_since.map_or(Duration::ZERO, since);
@@ -211,7 +217,7 @@ impl PoolJobs {
             kind,
             oldest_job: oldest.map_or(Duration::ZERO, |started| since(*started)),
             running_count: self.started.len(),
-            is_stalled: STALL_LIMIT <= waits && STALL_LIMIT <= since(self.last_end),
+            is_stalled: stall_limit <= waits && stall_limit <= since(self.last_end),
         }
     }
 }
@@ -322,16 +328,17 @@ mod tests {
             probe_since: Some(at(2)),
             last_end: at(1),
         };
-        let state = jobs.state(WorkKind::Pages, at(91));
-        assert!(!state.is_stalled);
-        assert_eq!(state.oldest_job, Duration::from_secs(91));
-        assert!(jobs.state(WorkKind::Pages, at(92)).is_stalled);
+        let state = |jobs: &PoolJobs, now| jobs.state(WorkKind::Pages, now, STALL_LIMIT);
+        let early = state(&jobs, at(91));
+        assert!(!early.is_stalled);
+        assert_eq!(early.oldest_job, Duration::from_secs(91));
+        assert!(state(&jobs, at(92)).is_stalled);
         // A long queue that moves is not a stall.
         jobs.last_end = at(20);
-        assert!(!jobs.state(WorkKind::Pages, at(109)).is_stalled);
-        assert!(jobs.state(WorkKind::Pages, at(110)).is_stalled);
+        assert!(!state(&jobs, at(109)).is_stalled);
+        assert!(state(&jobs, at(110)).is_stalled);
         jobs.probe_since = None;
-        assert!(!jobs.state(WorkKind::Pages, at(500)).is_stalled);
+        assert!(!state(&jobs, at(500)).is_stalled);
     }
 
     #[test]
