@@ -1,6 +1,7 @@
 //! The text of an API key: `sct_`, 32 random base62 digits, 6 digits of checksum.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
@@ -75,27 +76,52 @@ pub fn without_keys(text: &str) -> Cow<'_, str> {
     };
     let mut clean = String::with_capacity(text.len());
     let (mut rest, mut next) = (text, Some(found));
-    while let Some(at) = next {
-        clean.push_str(&rest[..at]);
+    while let Some(key) = next {
+        clean.push_str(&rest[..key.start]);
         clean.push_str(API_KEY_PREFIX);
         clean.push('…');
-        rest = &rest[at + TEXT_BYTES..];
+        rest = &rest[key.end..];
         next = find_key(rest);
     }
     clean.push_str(rest);
     Cow::Owned(clean)
 }
 
-/// Place of the first text of a key's shape, whatever its checksum.
-fn find_key(text: &str) -> Option<usize> {
-    let starts = text.match_indices(API_KEY_PREFIX).map(|(at, _)| at);
-    let mut keys = starts.filter(|at| {
-        let digits = text
-            .as_bytes()
-            .get(at + API_KEY_PREFIX.len()..at + TEXT_BYTES);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_alphanumeric))
-    });
-    keys.next()
+/// Place of the first text of a key's shape, whatever its checksum and however it is
+/// percent-encoded.
+fn find_key(text: &str) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    (0..bytes.len()).find_map(|start| Some(start..key_end(bytes, start)?))
+}
+
+/// End of the key that begins here.
+fn key_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let prefix = API_KEY_PREFIX.as_bytes();
+    let mut at = start;
+    for idx in 0..TEXT_BYTES {
+        let (byte, next) = decoded_byte(bytes, at)?;
+        let is_right = match prefix.get(idx) {
+            Some(expected) => byte == *expected,
+            None => byte.is_ascii_alphanumeric(),
+        };
+        if !is_right {
+            return None;
+        }
+        at = next;
+    }
+    Some(at)
+}
+
+/// The byte at a place, percent-encoded or not, and the place after it.
+fn decoded_byte(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
+    let digit = |idx: usize| char::from(*bytes.get(idx)?).to_digit(16);
+    let byte = *bytes.get(at)?;
+    if byte == b'%'
+        && let (Some(high), Some(low)) = (digit(at + 1), digit(at + 2))
+    {
+        return Some((u8::try_from(16 * high + low).ok()?, at + 3));
+    }
+    Some((byte, at + 1))
 }
 
 /// SHA-256 of a key's text: the only form in which a key is kept. Session secrets are kept in the
@@ -193,6 +219,10 @@ mod tests {
             "/x/a/sct_…/manifest.json",
         );
         check(format!("{key}{key}"), "sct_…sct_…");
+        check(format!("/b/sct%5f{}/x%5F", &key[4..]), "/b/sct_…/x%5F");
+        let encoded: String = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        check(format!("ñ{encoded}%"), "ñsct_…%");
+        check(format!("%{key}%7"), "%sct_…%7");
         check(format!("sct_{key}"), "sct_sct_…");
         check(format!("ñ{}", &key[..41]), &format!("ñ{}", &key[..41]));
         check(

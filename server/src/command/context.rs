@@ -30,6 +30,12 @@ pub(super) struct Common {
 
 fn setting(text: &str) -> Result<(String, String), ArgumentError> {
     let pair = text.split_once('=');
+    // A name with anything else in it holds a part of the value, which may be a secret.
+    let is_name = |name: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        name.trim().chars().all(is_plain)
+    };
+    let pair = pair.filter(|(name, _)| is_name(name));
     let (name, value) = ArgumentError::unless(pair, "write NAME=VALUE, such as workers=2")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

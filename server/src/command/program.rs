@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, FromArgMatches};
 use subcat_engine::is_panic_contained;
 
@@ -89,7 +89,9 @@ fn run(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Result<(), CommandError>, clap::Error> {
     let program = definition();
-    let matches = program.clone().try_get_matches_from(arguments)?;
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = program.clone().try_get_matches_from(&arguments);
+    let matches = matches.map_err(|error| without_set_values(error, &arguments))?;
     let common = Common::from_arg_matches(&matches)?;
     let named = matches.subcommand().and_then(|(name, matches)| {
         let entry = SUBCOMMANDS.iter().find(|entry| entry.name == name)?;
@@ -99,6 +101,39 @@ fn run(
         return Err(clap::Error::new(ErrorKind::MissingSubcommand));
     };
     Ok((entry.run)(matches, &Context::new(common, program)))
+}
+
+/// An error of clap without what was written for `--set`, which may be a secret: as its value, or
+/// beside it after a typing mistake (`--set NAME VALUE`).
+fn without_set_values(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    const SET: &str = "--set";
+    let is_set = |argument: &OsString| argument.to_string_lossy().starts_with(SET);
+    if !arguments.iter().any(is_set) {
+        return error;
+    }
+    let definition = |value: &ContextValue| {
+        let text = value.to_string();
+        text == SET || text.starts_with("--set <")
+    };
+    for kind in [
+        ContextKind::InvalidArg,
+        ContextKind::InvalidValue,
+        ContextKind::InvalidSubcommand,
+        ContextKind::TrailingArg,
+    ] {
+        if error.get(kind).is_some_and(|value| !definition(value)) {
+            error.insert(kind, ContextValue::String("…".to_owned()));
+        }
+    }
+    // Suggestions repeat what they correct.
+    for kind in [
+        ContextKind::Suggested,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedSubcommand,
+    ] {
+        error.insert(kind, ContextValue::None);
+    }
+    error
 }
 
 #[cfg(test)]
@@ -121,6 +156,31 @@ mod tests {
         assert!(common.json);
         assert_eq!(common.data.as_deref(), Some("d"));
         assert_eq!(common.set, [("a.b".to_owned(), "c=d".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_written_for_a_setting_is_not_repeated() {
+        for line in [
+            "check --set files.s3.secret_key:hush",
+            "check --set=files.s3.secret_key:hush",
+            "check --set files.s3.secret_key:hu=sh-hush",
+            "check --set files.s3.secret_key hush",
+            "check --set files.s3.secret_key= hush",
+            "check --set a.b=c --hush",
+            "check --set a.b=c -xhush",
+            "--set files.s3.secret_key hush",
+            "--set files.s3.secret_key= hush check",
+            "check --settt files.s3.secret_key=hush",
+            "check --setting=files.s3.secret_key=hush",
+            "key create --name n --set files.s3.secret_key= --expires hush",
+            "check --json=hush --set a.b=c",
+        ] {
+            let words = ["subcat"].into_iter().chain(line.split_whitespace());
+            let error = run(words.map(OsString::from)).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}");
+            let text = format!("{error} {error:?}");
+            assert!(!error.to_string().contains("hush"), "{line}: {text}");
+        }
     }
 
     #[test]

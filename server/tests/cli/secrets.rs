@@ -111,9 +111,14 @@ fn a_secret_that_is_not_valid_is_not_shown() {
             hidden(&done);
         }
         let set = format!("{name}={value}");
-        let done = place.run(&["check", "--set", &set]);
-        assert_eq!(done.status, 2, "{done:?}");
-        hidden(&done);
+        for typed in [set, format!("{name}:{value}"), format!("{name}:={value}")] {
+            let done = place.run(&["check", "--set", &typed]);
+            assert_eq!(done.status, 2, "{done:?}");
+            hidden(&done);
+        }
+        let apart = place.run(&["check", "--set", name, value]);
+        assert_eq!(apart.status, 2, "{apart:?}");
+        hidden(&apart);
     }
     // What is not valid TOML is not repeated either.
     for text in [
