@@ -9,7 +9,7 @@ pub enum Completeness {
     Whole,
     /// It ends before the end of its kind.
     Cut,
-    /// Its kind has no end that can be seen: text, and archives without one.
+    /// Its kind has no end that can be seen: text, encrypted archives, and those of RAR 2.
     Unknown,
 }
 
@@ -62,29 +62,46 @@ enum RarBlock {
     End,
     /// One after which the blocks cannot be read: they are encrypted.
     Opaque,
-    /// One that takes this many bytes.
-    Bytes(u64),
+    /// A file as RAR 2 packs it, which takes this many bytes. RAR 3 stores files so, too.
+    OldFile(u64),
+    /// Another file.
+    File(u64),
+    /// One without a file.
+    Other(u64),
 }
 
 /// Goes over the blocks of a rar, only forward.
 fn walk(blocks: &[u8], read: fn(&[u8]) -> Option<RarBlock>) -> Completeness {
     let mut rest = blocks;
+    let (mut has_old, mut has_new) = (false, false);
     while !rest.is_empty() {
-        match read(rest) {
+        let bytes = match read(rest) {
             None => return Completeness::Cut,
             Some(RarBlock::End) => return Completeness::Whole,
             Some(RarBlock::Opaque) => return Completeness::Unknown,
-            Some(RarBlock::Bytes(bytes)) => {
-                let block = usize::try_from(bytes).ok().filter(|bytes| *bytes != 0);
-                let Some(after) = block.and_then(|bytes| rest.get(bytes..)) else {
-                    return Completeness::Cut;
-                };
-                rest = after;
+            Some(RarBlock::OldFile(bytes)) => {
+                has_old = true;
+                bytes
             }
-        }
+            Some(RarBlock::File(bytes)) => {
+                has_new = true;
+                bytes
+            }
+            Some(RarBlock::Other(bytes)) => bytes,
+        };
+        let block = usize::try_from(bytes).ok().filter(|bytes| *bytes != 0);
+        let Some(after) = block.and_then(|bytes| rest.get(bytes..)) else {
+            return Completeness::Cut;
+        };
+        rest = after;
     }
-    // Archives of RAR 2 have no end block.
-    Completeness::Unknown
+    // Only archives of RAR 2 have no end block. A newer one ends here because it was cut between
+    // two blocks.
+    if has_old && !has_new {
+        Completeness::Unknown
+    } else {
+        Completeness::Cut
+    }
 }
 
 /// A block of RAR 4: checksum (2), type (1), flags (2), size (2), and the size of what follows it
@@ -97,6 +114,8 @@ fn rar4_block(block: &[u8]) -> Option<RarBlock> {
     const IS_ENCRYPTED: u64 = 0x80;
     const HAS_HIGH_SIZE: u64 = 0x100;
     const HAS_DATA: u64 = 0x8000;
+    /// Version of the packing from RAR 3 on, which ends its archives.
+    const RAR_3: u8 = 29;
     let two = |at: usize| Some(u64::from(block[at]) | u64::from(*block.get(at + 1)?) << 8);
     let four = |at: usize| Some(u64::from(little(block.get(at..at + 4)?)));
     let kind = *block.get(2)?;
@@ -113,7 +132,9 @@ fn rar4_block(block: &[u8]) -> Option<RarBlock> {
     Some(match kind {
         END => RarBlock::End,
         MAIN if flags & IS_ENCRYPTED != 0 => RarBlock::Opaque,
-        _ => RarBlock::Bytes(header_bytes.checked_add(data_bytes)?),
+        FILE if *block.get(24)? < RAR_3 => RarBlock::OldFile(header_bytes.checked_add(data_bytes)?),
+        FILE => RarBlock::File(header_bytes.checked_add(data_bytes)?),
+        _ => RarBlock::Other(header_bytes.checked_add(data_bytes)?),
     })
 }
 
@@ -144,7 +165,7 @@ fn rar5_block(block: &[u8]) -> Option<RarBlock> {
     Some(match kind {
         END => RarBlock::End,
         ENCRYPTION => RarBlock::Opaque,
-        _ => RarBlock::Bytes(block_bytes.checked_add(data_bytes)?),
+        _ => RarBlock::Other(block_bytes.checked_add(data_bytes)?),
     })
 }
 
@@ -189,11 +210,12 @@ mod tests {
     }
 
     /// A file of `data` bytes and the end of the archive.
-    fn rar4(data: u8) -> Vec<u8> {
+    fn rar4(data: u8, version: u8) -> Vec<u8> {
         let mut rar = b"Rar!\x1A\x07\x00".to_vec();
         rar.extend([0xCF, 0x90, 0x73, 0, 0, 13, 0, 0, 0, 0, 0, 0, 0]);
         let mut file = vec![0, 0, 0x74, 0x20, 0x90, 37, 0, data, 0, 0, 0];
         file.resize(37, 0);
+        file[24] = version;
         rar.extend(file);
         rar.extend(vec![b'x'; usize::from(data)]);
         rar.extend([0xC4, 0x3D, 0x7B, 0, 0x40, 7, 0]);
@@ -214,24 +236,37 @@ mod tests {
         for (archive, starts_at) in [
             (zip_of(""), 2),
             (zip_of(&"comment ".repeat(1_000)), 2),
-            (rar4(100), 8),
+            (rar4(100, 29), 8),
             (rar5(100), 9),
         ] {
             assert_eq!(completeness(&archive), Whole);
-            let mut unknown_count = 0;
             for end in starts_at..archive.len() {
-                match completeness(&archive[..end]) {
-                    Whole => panic!("{end} of {} bytes are no archive", archive.len()),
-                    Cut => {}
-                    // Between two blocks of a rar.
-                    Unknown => unknown_count += 1,
-                }
+                let cut = completeness(&archive[..end]);
+                assert_eq!(cut, Cut, "{end} of {} bytes", archive.len());
             }
-            assert!(unknown_count <= 2, "{unknown_count}");
             let mut padded = archive.clone();
             padded.extend([0; 100]);
             assert_eq!(completeness(&padded), Whole);
         }
+    }
+
+    /// An archive of RAR 2 has no end block: between two files it is neither whole nor cut.
+    #[test]
+    fn an_archive_of_rar_2_may_end_behind_a_file() {
+        const END_BYTES: usize = 7;
+        let whole = rar4(100, 20);
+        assert_eq!(completeness(&whole), Whole);
+        let behind_file = whole.len() - END_BYTES;
+        for end in 8..whole.len() {
+            let expected = if end == behind_file { Unknown } else { Cut };
+            assert_eq!(completeness(&whole[..end]), expected, "{end}");
+        }
+        // Another file, as RAR 3 packs it, is of an archive that has an end.
+        let mut mixed = whole[..behind_file].to_vec();
+        mixed.extend(&rar4(100, 29)[20..behind_file]);
+        assert_eq!(completeness(&mixed), Cut);
+        mixed.extend(&whole[behind_file..]);
+        assert_eq!(completeness(&mixed), Whole);
     }
 
     #[test]
