@@ -4,14 +4,13 @@
 
 use std::sync::Arc;
 
-use subcat_engine::{Role, Scopes};
+use subcat_engine::Role;
 use subcat_server::command::demo::CATALOG;
-use subcat_server::config::RateLimits;
-use subcat_server::request::{API_RULES, Caching, Methods, RouteAccess, RouteRule, RouteThrottle};
+use subcat_server::request::{Caching, Methods, RouteAccess, RouteRule, RouteThrottle};
 use subcat_server::web::page_rules;
 use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
-use subcat_tests::raw::{Client, RawAnswer};
+use subcat_tests::raw::RawAnswer;
 
 const USER: &str = "ana@example.com";
 const ADMIN: &str = "root@example.com";
@@ -274,41 +273,4 @@ fn a_row_ignores_bodies_and_keeps_its_caching() {
             got.status
         );
     }
-}
-
-/// API.md, order of checks
-#[test]
-fn a_row_of_the_api_asks_for_its_scope_and_counts() {
-    let portal = Portal::open(|_| ());
-    let mut client = Client::connect(portal.address());
-    let metered = API_RULES
-        .iter()
-        .filter(|rule| rule.access != RouteAccess::Anybody);
-    for rule in metered {
-        let RouteAccess::ApiKey(scope) = rule.access else {
-            panic!("{} needs a key", rule.path);
-        };
-        let mut address = rule.path.replace("{subtitle_id}", &demo_field("id"));
-        if address.ends_with("/search") {
-            address.push_str("?title=x");
-        }
-        assert_eq!(client.get(&address, None).status, 401, "{address}");
-        let other = match scope {
-            Scopes::SEARCH => Scopes::READ,
-            _ => Scopes::SEARCH,
-        };
-        let other = portal.api_key(other);
-        assert_eq!(client.get(&address, Some(&other)).status, 403, "{address}");
-        let own = portal.api_key(scope);
-        assert_eq!(client.get(&address, Some(&own)).status, 200, "{address}");
-        let limit = RateLimits::default().api_key.requests;
-        let limited = (1..=limit.get()).find(|_| client.get(&address, Some(&own)).status == 429);
-        assert_eq!(limited, Some(limit.get()), "{address}");
-    }
-    let health = API_RULES
-        .iter()
-        .find(|rule| rule.access == RouteAccess::Anybody);
-    let address = health.expect("there is one").path;
-    let is_limited = (0..100).any(|_| client.get(address, None).status == 429);
-    assert!(!is_limited);
 }

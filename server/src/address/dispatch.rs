@@ -31,7 +31,7 @@ pub fn answer(
     };
     let target = AddressTarget {
         key: &path.key,
-        is_endpoint: path.endpoint != AddressEndpoint::Unknown,
+        rule: path.endpoint.rule(),
     };
     let admitted = match worker.admit(connection, &mut request, &target) {
         Ok(admitted) => admitted,

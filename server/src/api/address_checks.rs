@@ -6,10 +6,11 @@ use std::sync::Arc;
 use http::{HeaderMap, Method, Response};
 
 use super::accounting::{RequestContext, RequestRecord};
-use super::checks::{ApiRequest, is_served};
+use super::checks::ApiRequest;
 use super::connection::ConnectionMemory;
 use super::worker::ApiWorker;
 use crate::limiter::TakenQuota;
+use crate::request::RouteRule;
 use crate::respond::{ApiError, preflight};
 use crate::runtime::{Body, ClientNetwork};
 use crate::service::{LimitRejection, Route};
@@ -18,8 +19,8 @@ use crate::service::{LimitRejection, Route};
 pub(crate) struct AddressTarget<'a> {
     /// The text in the place of the key.
     pub(crate) key: &'a str,
-    /// True if the rest of the path is that of an endpoint.
-    pub(crate) is_endpoint: bool,
+    /// Rules of the endpoint that the rest of the path names.
+    pub(crate) rule: Option<&'static RouteRule>,
 }
 
 /// A request below an address that has passed the checks.
@@ -74,12 +75,12 @@ impl ApiWorker {
         let error = if quota.retry_after.is_some() {
             self.count_rejection(taken);
             ApiError::RateLimited
-        } else if !target.is_endpoint {
-            ApiError::NotFound
-        } else if is_served(&method) {
-            return Ok(Admitted { context, headers });
         } else {
-            ApiError::MethodNotAllowed
+            match target.rule {
+                None => ApiError::NotFound,
+                Some(rule) if rule.is_served(&method) => return Ok(Admitted { context, headers }),
+                Some(_) => ApiError::MethodNotAllowed,
+            }
         };
         Err(self.fail(context, headers, error))
     }

@@ -312,16 +312,13 @@ fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Res
     Ok(())
 }
 
-pub(super) fn is_served(method: &Method) -> bool {
-    *method == Method::GET || *method == Method::HEAD
-}
-
 fn new_record(path: ApiPath, started: Moment, report: Option<Box<RequestReport>>) -> RequestRecord {
     let route = match path {
         ApiPath::Health => Route::Health,
         ApiPath::Search => Route::Search,
-        ApiPath::Record(_) | ApiPath::Files(_) => Route::Record,
+        ApiPath::Record(_) => Route::Record,
         ApiPath::Download(_) => Route::Download,
+        ApiPath::Files(_) => Route::Files,
         ApiPath::Unknown => Route::Other,
     };
     RequestRecord {

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use subcat_engine::{Language, RecordId};
 
+use super::route_rule::{Caching, Cost, Methods, RouteAccess, RouteRule, RouteThrottle};
+
 /// A path `/a/<key>[/<tag>]/…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressPath<'a> {
@@ -35,6 +37,50 @@ pub enum AddressEndpoint<'a> {
     File(Option<RecordId>),
     /// Any other.
     Unknown,
+}
+
+/// Rules of the endpoints below an address, each of which may have a language tag behind the key.
+pub const ADDRESS_RULES: &[RouteRule] =
+    &[INFO, LANGUAGES, SEARCH, DOWNLOAD, MANIFEST, SUBTITLES, FILE];
+
+const INFO: RouteRule = RouteRule {
+    path: "/a/{key}/api/v1/info",
+    methods: Methods::GetAndPreflight,
+    access: RouteAccess::Address,
+    throttle: RouteThrottle::ApiKey,
+    cost: Cost::Cheap,
+    is_form_checked: false,
+    caching: Caching::ApiAnswer,
+};
+
+const LANGUAGES: RouteRule = below("/a/{key}/api/v1/languages", Cost::ReadsCatalog);
+const SEARCH: RouteRule = below("/a/{key}/api/v1/subtitles/search", Cost::Searches);
+const DOWNLOAD: RouteRule = below(
+    "/a/{key}/api/v1/subtitles/{subtitle_id}/download",
+    Cost::ReadsCatalog,
+);
+const MANIFEST: RouteRule = below("/a/{key}/manifest.json", Cost::Cheap);
+const SUBTITLES: RouteRule = below("/a/{key}/subtitles/{type}/{video}.json", Cost::Searches);
+const FILE: RouteRule = below("/a/{key}/file/{subtitle_id}.srt", Cost::ReadsCatalog);
+
+const fn below(path: &'static str, cost: Cost) -> RouteRule {
+    RouteRule { path, cost, ..INFO }
+}
+
+impl AddressEndpoint<'_> {
+    /// Rules of the endpoint; `None` for a path that has none.
+    pub const fn rule(&self) -> Option<&'static RouteRule> {
+        match self {
+            Self::Info => Some(&INFO),
+            Self::Languages => Some(&LANGUAGES),
+            Self::Search => Some(&SEARCH),
+            Self::Download(_) => Some(&DOWNLOAD),
+            Self::Manifest => Some(&MANIFEST),
+            Self::Subtitles(_) => Some(&SUBTITLES),
+            Self::File(_) => Some(&FILE),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// A video for which the add-on lists subtitles.

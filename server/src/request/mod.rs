@@ -17,7 +17,9 @@ mod search;
 mod text_download;
 
 pub use address::client_address;
-pub use address_path::{AddonVideo, AddressEndpoint, AddressPath, address_path, is_below_address};
+pub use address_path::{
+    ADDRESS_RULES, AddonVideo, AddressEndpoint, AddressPath, address_path, is_below_address,
+};
 pub use address_search::{
     AddressNumbers, AddressRejection, AddressSearch, address_numbers, address_search,
 };

@@ -56,12 +56,13 @@ pub struct Figures {
 impl Figures {
     /// The counters of this moment.
     pub fn read(metrics: &Metrics, fetches: &FetchCounts) -> Self {
-        const ROUTES: [Route; 5] = [
+        const ROUTES: [Route; 6] = [
             Route::Search,
             Route::Record,
             Route::Download,
             Route::Other,
             Route::Address,
+            Route::Files,
         ];
         let mut figures = Self::default();
         for worker in &metrics.workers {

@@ -13,7 +13,7 @@ pub enum Route {
     Health = 0,
     /// `/api/subtitles/search`.
     Search = 1,
-    /// `/api/subtitles/{subtitle_id}`, and the texts of its file.
+    /// `/api/subtitles/{subtitle_id}`.
     Record = 2,
     /// `/api/subtitles/{subtitle_id}/download`.
     Download = 3,
@@ -25,11 +25,13 @@ pub enum Route {
     Refused = 6,
     /// Below an address, whose path is never shown.
     Address = 7,
+    /// `/api/subtitles/{subtitle_id}/files`.
+    Files = 8,
 }
 
 impl Route {
     /// Every route, in the order of its number.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Health,
         Self::Search,
         Self::Record,
@@ -38,6 +40,7 @@ impl Route {
         Self::Page,
         Self::Refused,
         Self::Address,
+        Self::Files,
     ];
 
     /// Its name in metrics.
@@ -51,6 +54,7 @@ impl Route {
             Self::Page => "page",
             Self::Refused => "refused",
             Self::Address => "address",
+            Self::Files => "files",
         }
     }
 
@@ -61,6 +65,7 @@ impl Route {
             Self::Search => Some("/api/subtitles/search"),
             Self::Record => Some("/api/subtitles/{subtitle_id}"),
             Self::Download => Some("/api/subtitles/{subtitle_id}/download"),
+            Self::Files => Some("/api/subtitles/{subtitle_id}/files"),
             Self::Address => Some("/a/…"),
             Self::Other | Self::Page | Self::Refused => None,
         }
