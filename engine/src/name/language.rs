@@ -53,11 +53,43 @@ pub(crate) fn language_before(tokens: &NameTokens, end: usize) -> Option<Languag
     Some(with_name.unwrap_or(found))
 }
 
+/// The language that the words before `end` tell. A code and a region that `_` joins are one if the
+/// code is first, set off by another sign or, as `is_direct` tells of its place, behind what says
+/// that a language follows, or if the region is in capitals; else the last word may be a code by
+/// itself (NAMES.md L2).
+pub(crate) fn told_before(
+    tokens: &NameTokens,
+    end: usize,
+    is_direct: impl FnOnce(usize) -> bool,
+) -> Option<LanguageWords> {
+    let found = language_before(tokens, end)?;
+    let start = found.words.start;
+    let is_in_capitals = || {
+        let region = &tokens.text()[tokens.start(start + 1)..tokens.end(start + 1)];
+        region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase())
+    };
+    let is_set_off = || tokens.gap(start).ends_with(['.', '-', '(', '[', '{']);
+    let is_one = !found.is_joined_by_underscore
+        || start == 0
+        || is_set_off()
+        || is_in_capitals()
+        || is_direct(start);
+    if is_one {
+        Some(found)
+    } else {
+        word_before(tokens, end)
+    }
+}
+
 /// A code, a code with a region, a name, a name with a place.
 fn single_before(tokens: &NameTokens, end: usize) -> Option<LanguageWords> {
-    if let Some(found) = placed_before(tokens, end).or_else(|| region_before(tokens, end)) {
-        return Some(found);
-    }
+    placed_before(tokens, end)
+        .or_else(|| region_before(tokens, end))
+        .or_else(|| word_before(tokens, end))
+}
+
+/// A code or a name of one word.
+fn word_before(tokens: &NameTokens, end: usize) -> Option<LanguageWords> {
     let last = end.checked_sub(1)?;
     let word = tokens.word(last);
     let (tag, form) = word_tag(word)?;

@@ -2,7 +2,7 @@
 
 use super::clean::CleanName;
 use super::episode_number::path_number;
-use super::language::{LanguageWords, language_before, region_before};
+use super::language::{LanguageWords, language_before, region_before, told_before};
 use super::language_words::{WordForm, primary, word_tag};
 use super::marks::{Circumstances, Mark, MarkKind};
 use super::name_words::NameWords;
@@ -268,39 +268,10 @@ impl Reader<'_> {
 
     /// The language that the last words tell, counting or not.
     fn language_here(&self) -> Option<LanguageWords> {
-        let tokens = self.tokens();
-        let found = language_before(tokens, self.end)?;
-        if tokens.word(found.words.start) == "hi" && found.words.len() == 1 {
-            return None;
-        }
-        if found.is_joined_by_underscore && !self.is_region(&found) {
-            // The two are no code with a region: the last may be a code by itself.
-            let last = self.end - 1;
-            let (tag, form) = word_tag(tokens.word(last))?;
-            return Some(LanguageWords {
-                tag: tag.to_owned(),
-                words: last..self.end,
-                form,
-                is_doubtful: super::language_words::is_doubtful(tokens.word(last)),
-                is_joined_by_underscore: false,
-                is_before_own_code: false,
-            });
-        }
-        Some(found)
-    }
-
-    /// True if `_` joins a code and its region (NAMES.md L2).
-    fn is_region(&self, language: &LanguageWords) -> bool {
-        let tokens = self.tokens();
-        let start = language.words.start;
-        let region = &tokens.text()[tokens.start(start + 1)..tokens.end(start + 1)];
-        let is_capital = region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
-        let is_set_off = self.is_set_off(start) && !tokens.gap(start).ends_with('_');
-        start == 0
-            || self.is_direct(start)
-            || self.is_behind_title(start)
-            || is_set_off
-            || is_capital
+        let is_direct = |start| self.is_direct(start) || self.is_behind_title(start);
+        let found = told_before(self.tokens(), self.end, is_direct)?;
+        let is_flag = self.tokens().word(found.words.start) == "hi" && found.words.len() == 1;
+        (!is_flag).then_some(found)
     }
 
     fn counts(&self, language: &LanguageWords) -> bool {

@@ -1,12 +1,12 @@
 //! Languages that the name of one text among others tells (NAMES.md L5): of a file in an archive,
 //! whose place among its neighbours shows what is a title.
 
-use super::language::{LanguageWords, language_before, region_before};
-use super::language_words::{WordForm, is_doubtful, word_tag};
+use super::language::{LanguageWords, language_before, region_before, told_before};
+use super::language_words::WordForm;
 use super::marks::{Circumstances, FolderSeason};
 use super::name_words::NameWords;
 use super::named::YEAR_LAST;
-use super::path_words::{flag, is_clear, languages};
+use super::path_words::{flag, is_clear, is_in_source, languages};
 use super::tags::without_additions;
 use super::title::ARTICLES;
 use super::tokens::{NameTokens, plain};
@@ -150,40 +150,17 @@ fn language_at_end(
     end: usize,
     circumstances: Circumstances,
 ) -> Option<LanguageWords> {
-    let mut language = language_before(tokens, end)?;
-    if language.is_joined_by_underscore && !is_region(tokens, &language, circumstances) {
-        let last = end - 1;
-        let word = tokens.word(last);
-        let (tag, form) = word_tag(word)?;
-        language = LanguageWords {
-            tag: tag.to_owned(),
-            words: last..end,
-            form,
-            is_doubtful: is_doubtful(word),
-            is_joined_by_underscore: false,
-            is_before_own_code: false,
-        };
-    }
-    let gap = tokens.gap(language.words.start);
-    let is_word = language.is_doubtful && gap.ends_with(char::is_whitespace);
-    (!is_word).then_some(language)
-}
-
-/// True if `_` joins a code and its region: the code is first, set off by another sign or directly
-/// behind a mark, a year or a source word, or the region is in capitals (NAMES.md L2).
-fn is_region(tokens: &NameTokens, language: &LanguageWords, circumstances: Circumstances) -> bool {
-    let start = language.words.start;
-    let region = &tokens.text()[tokens.start(start + 1)..tokens.end(start + 1)];
-    let is_capital = region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
-    let is_set_off = tokens.gap(start).ends_with(['.', '-', '(', '[', '{']);
-    let is_direct = || {
+    let is_direct = |start: usize| {
         let words = NameWords::new(tokens.text(), circumstances);
         words.marks.iter().any(|mark| mark.words.end == start)
             || words.years.iter().any(|year| year.words.end == start)
             || flag(tokens.word(start - 1)).is_some()
-            || super::path_words::is_in_source(tokens, start - 1)
+            || is_in_source(tokens, start - 1)
     };
-    start == 0 || is_capital || is_set_off || is_direct()
+    let language = told_before(tokens, end, is_direct)?;
+    let gap = tokens.gap(language.words.start);
+    let is_word = language.is_doubtful && gap.ends_with(char::is_whitespace);
+    (!is_word).then_some(language)
 }
 
 /// True for a name of a language, or one of the codes that tell it anywhere.
