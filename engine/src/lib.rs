@@ -137,7 +137,6 @@ pub use text::{fold, without_accents, without_ending, words};
 pub use name::{
     FolderSeason, NameDate, Named, NumberLookup, ParsedRelease, PathName, PathRefusal, QueryName,
     ReleaseFacts, ReleaseKind, ToldLanguage, is_file_ending, language_of, language_of_folder,
-    tells_date,
 };
 
 /// Choosing a text of an archive.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use subcat_engine::{
     CatalogId, DraftValue, FileName, Flag, Language, Number, Record, RecordDraft, RecordFlags,
-    RecordId, ReleaseId, Timestamp, VideoType, Year,
-    internals::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, fold},
+    RecordId, ReleaseId, Timestamp, VideoType, Year, fold,
+    internals::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX},
 };
 
 use crate::choices::Choices;

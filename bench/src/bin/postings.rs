@@ -10,7 +10,11 @@ use roaring::RoaringBitmap;
 use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{QuerySet, RecordFile, Records, Times, query_sets, thread_nanoseconds};
-use subcat_engine::internals::{SearchSteps, Tombstones, fold, words};
+use subcat_engine::{
+    fold,
+    internals::{SearchSteps, Tombstones},
+    words,
+};
 
 /// Documents of a page.
 const PAGE_SIZE: usize = 100;

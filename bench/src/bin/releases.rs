@@ -13,10 +13,7 @@ use subcat_bench::search::{
     HeldOut, QuerySet, RecordFile, Records, Times, held_out, release_sets, thread_nanoseconds,
     with_release, worst_requests,
 };
-use subcat_engine::{
-    Snapshot,
-    internals::{Tombstones, fold, words},
-};
+use subcat_engine::{Snapshot, fold, internals::Tombstones, words};
 
 /// Words of the release that all worst requests are weighed by: as many as count.
 const WORST_WORDS: usize = 16;

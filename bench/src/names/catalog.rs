@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use subcat_engine::{
-    Number, Record, RecordId, Snapshot, VideoType, Year,
-    internals::{Named, QueryName, Segment, SegmentBuilder, Tombstones, title_key},
+    Named, Number, QueryName, Record, RecordId, Snapshot, VideoType, Year,
+    internals::{Segment, SegmentBuilder, Tombstones, title_key},
 };
 
 use crate::error::{BenchError, Result};

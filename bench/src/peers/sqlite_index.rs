@@ -9,8 +9,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Statement, ToSql};
 use subcat_engine::{
-    CatalogId, CatalogTerm, Number, Query, Record, VideoType, Year,
-    internals::{ParsedText, fold},
+    CatalogId, CatalogTerm, Number, Query, Record, VideoType, Year, fold, internals::ParsedText,
 };
 
 use crate::error::{BenchError, Result};

@@ -10,8 +10,9 @@
 use std::collections::HashMap;
 
 use subcat_engine::{
-    CatalogId, CatalogTerm, Number, Query as Request, Record, VideoType, Year,
-    internals::{ParsedText, fold, has_number, words},
+    CatalogId, CatalogTerm, Number, Query as Request, Record, VideoType, Year, fold,
+    internals::{ParsedText, has_number},
+    words,
 };
 use tantivy::collector::{Count, TopDocs};
 use tantivy::columnar::Column;

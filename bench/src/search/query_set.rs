@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use subcat_engine::{
-    CatalogTerm, Filters, PAGE_SIZE_DEFAULT, Query, Record, SEARCH_YEAR_MIN, SearchText,
-    internals::{fold, words},
+    CatalogTerm, Filters, PAGE_SIZE_DEFAULT, Query, Record, SEARCH_YEAR_MIN, SearchText, fold,
+    words,
 };
 
 use crate::error::Result;

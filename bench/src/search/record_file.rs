@@ -9,7 +9,8 @@ use std::path::Path;
 use serde_json::Value;
 use subcat_engine::{
     CatalogId, FileName, Language, Number, Record, RecordId, ReleaseId, Timestamp, VideoType, Year,
-    internals::{Segment, SegmentBuilder, fold, spanish_region},
+    fold,
+    internals::{Segment, SegmentBuilder, spanish_region},
 };
 
 use crate::error::{BenchError, Result};

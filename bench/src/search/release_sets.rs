@@ -1,8 +1,7 @@
 //! Searches by the name of a release, made from the names that records describe.
 
 use subcat_engine::{
-    CatalogTerm, Filters, PAGE_SIZE_DEFAULT, Query, Record, SearchText, VideoType,
-    internals::{fold, words},
+    CatalogTerm, Filters, PAGE_SIZE_DEFAULT, Query, Record, SearchText, VideoType, fold, words,
 };
 
 use crate::error::Result;

@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use subcat_engine::{
     CatalogTerm, Filters, Language, PAGE_SIZE_DEFAULT, QUERY_WORDS_MAX, Query, Record,
-    SEARCH_TEXT_CHARS_MAX, SearchText, VideoType, Year,
-    internals::{fold, words},
+    SEARCH_TEXT_CHARS_MAX, SearchText, VideoType, Year, fold, words,
 };
 
 use crate::catalog::{LONG_WORD, OLD_SERIES, OLD_TEXT, OLD_WORD, SHARED_TEXT, shared_title};

@@ -20,7 +20,7 @@ pub const FOLDING_FINGERPRINT: u64 = 0xAB86_E2D1_44EA_A4AD;
 /// Source: SEARCH.md 1.
 ///
 /// ```
-/// use subcat_engine::internals::fold;
+/// use subcat_engine::fold;
 /// assert_eq!(fold("Schindler's List"), "schindlers list");
 /// assert_eq!(fold("El Niño_2.0"), "el nino 2 0");
 /// assert_eq!(fold("Lost - 1x02"), "lost s01e02");
@@ -71,7 +71,7 @@ pub fn fold_into(text: &str, out: &mut String) {
 /// The words of a folded text, in order. A folded text that is empty has none.
 ///
 /// ```
-/// use subcat_engine::internals::{fold, words};
+/// use subcat_engine::{fold, words};
 /// let folded = fold("El Niño");
 /// assert_eq!(words(&folded).collect::<Vec<_>>(), ["el", "nino"]);
 /// ```

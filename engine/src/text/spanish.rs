@@ -57,7 +57,7 @@ const LATIN_AMERICA_WORDS: [&str; 18] = [
 /// Source: SEARCH.md 6.
 ///
 /// ```
-/// use subcat_engine::internals::{SpanishRegion, fold, spanish_region};
+/// use subcat_engine::{fold, internals::{SpanishRegion, spanish_region}};
 /// let folded = fold("Español de España (castellano)");
 /// assert_eq!(spanish_region(&folded), Some(SpanishRegion::Spain));
 /// ```

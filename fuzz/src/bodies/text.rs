@@ -8,8 +8,9 @@ use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 use regex::Regex;
 use subcat_engine::{
-    Year,
-    internals::{Markers, fold, fold_into, words},
+    Year, fold,
+    internals::{Markers, fold_into},
+    words,
 };
 
 /// Folding is what SEARCH.md 1 says, done literally; and folding twice is folding once.

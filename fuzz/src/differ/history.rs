@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    Engine, Language, Options, Real, Record, RecordId, StoreKind, Timestamp,
-    internals::{SpanishRegion, fold, oracle::Oracle, words},
+    Engine, Language, Options, Real, Record, RecordId, StoreKind, Timestamp, fold,
+    internals::{SpanishRegion, oracle::Oracle},
+    words,
 };
 
 use super::compare::{same_answer, same_record};
