@@ -94,9 +94,7 @@ impl NameWords {
             TitleStop::Mark
         };
         let mut title = self.part_before(stop, self.tokens.start(stop));
-        if stop_kind == TitleStop::Mark {
-            self.drop_number(&mut title, episode);
-        }
+        self.drop_number(&mut title, episode);
         let trimmed = trim(&self.tokens, title, Some(stop_kind));
         let Some(year) = self.year_of(&trimmed.span) else {
             return Heading {

@@ -1,15 +1,15 @@
 //! The name that the query of a search is: what it tells, and what is looked up for it
 //! (NAMES.md N; SEARCH.md 4.11).
 
-use super::marks::{Circumstances, FolderSeason, NameDate, date_at};
+use super::marks::{Circumstances, FolderSeason, MarkKind, NameDate, marks};
 use super::name_words::YearWords;
 use super::named::{Named, YEAR_LAST};
 use super::parsed_name::{Doubt, EpisodeForm, NameKind, ParsedName};
-use super::query_numbers::{NumberLookup, number_lookups};
+use super::query_numbers::{NumberLookup, candidates, number_lookups};
 use super::query_tail::tail;
 use super::query_titles::{film_titles, titles};
 use super::tokens::{NameTokens, plain};
-use super::word_class::{is_subtitle_ending, is_video_ending};
+use super::word_class::is_searched_ending;
 
 /// The name that a query is.
 #[derive(Debug, Clone)]
@@ -26,7 +26,10 @@ pub struct QueryName {
     pub named: Named,
     /// Folded words that are no words of title, year or marks.
     pub tail: Vec<String>,
-    /// True if the title has one of the numbers: it is looked up before them.
+    /// True if a word that the query does not tell to be an episode may be one: if none is found,
+    /// others than films, and packs where the query tells a season, are no answer.
+    pub may_be_episode: bool,
+    /// True if the title has such a word: it is looked up before the numbers.
     pub is_title_first: bool,
     /// Episodes to look up, in this order.
     pub numbers: Vec<NumberLookup>,
@@ -62,10 +65,10 @@ impl QueryName {
             .year
             .as_ref()
             .filter(|_| !matches!(name.kind, NameKind::Episode(_)));
-        let numbers = number_lookups(&name, named, film_year, &original);
-        let is_title_first = numbers
-            .iter()
-            .any(|lookup| !lookup.is_own && name.title.words.contains(&lookup.word));
+        let candidates = candidates(&name, named, film_year);
+        let mut doubtful = candidates.iter().filter(|it| !it.is_own).peekable();
+        let may_be_episode = doubtful.peek().is_some();
+        let is_title_first = doubtful.any(|it| name.title.words.contains(&it.word));
         Self {
             title: name.shown_title(),
             year,
@@ -73,13 +76,14 @@ impl QueryName {
             year_behind_source: year_behind_source(&name),
             named,
             tail: tail(&original, &name, None),
+            may_be_episode,
             is_title_first,
             titles: titles(&name, named),
             film_titles: match film_year {
                 Some(_) => film_titles(&name),
                 None => Vec::new(),
             },
-            numbers,
+            numbers: number_lookups(&name, &candidates, named, &original),
         }
     }
 
@@ -94,16 +98,20 @@ impl QueryName {
 }
 
 /// True if a text tells this day.
-pub fn tells_date(text: &str, date: NameDate) -> bool {
-    let tokens = NameTokens::new(text);
-    (0..tokens.len())
-        .any(|idx| date_at(&tokens, idx, YEAR_LAST).is_some_and(|(found, _)| found == date))
+pub(crate) fn tells_date(text: &str, date: NameDate) -> bool {
+    let circumstances = Circumstances {
+        is_query: false,
+        year_last: YEAR_LAST,
+        folder: FolderSeason::Outside,
+    };
+    let marks = marks(&NameTokens::new(text), &circumstances);
+    marks.iter().any(|mark| mark.kind == MarkKind::Date(date))
 }
 
 /// A value without one ending of a subtitle, an archive or a video.
-pub(super) fn without_ending(value: &str) -> &str {
+fn without_ending(value: &str) -> &str {
     match value.rsplit_once('.') {
-        Some((stem, ending)) if is_subtitle_ending(ending) || is_video_ending(ending) => stem,
+        Some((stem, ending)) if is_searched_ending(ending) => stem,
         _ => value,
     }
 }
@@ -214,6 +222,7 @@ mod tests {
             "pedro almodovar",
         );
         check("1984 1984.mkv", "1984", Named::Nothing, "");
+        check("Dark Temporada 2.vtt", "Dark", Named::Season(2), "");
     }
 
     #[test]
@@ -241,6 +250,9 @@ mod tests {
         assert!(tells_date("El hormiguero 2019-03-14", date));
         assert!(tells_date("Programa del 14 de marzo de 2019.", date));
         assert!(!tells_date("14.03.2018", date));
+        // Words of another mark are no date.
+        assert!(!tells_date("Capítulo 14 03 2019", date));
+        assert!(!tells_date("01.02.2019.03.14", date));
     }
 
     #[test]

@@ -32,18 +32,13 @@ pub struct NumberLookup {
     pub season: Option<u32>,
     /// The episode, from 1 on.
     pub episode: u32,
-    /// True for the number that the name itself tells. If one that it does not tell finds nothing,
-    /// other steps find films only, and packs where the name tells a season.
-    pub is_own: bool,
     /// Folded words that are no words of title, year or marks when the number is one.
     pub tail: Vec<String>,
-    /// Place of the number among the words.
-    pub(super) word: usize,
 }
 
 /// A word that may be the number of an episode.
-struct Candidate {
-    word: usize,
+pub(super) struct Candidate {
+    pub(super) word: usize,
     /// First word of the mark that the number is: the word that tells it to be one, if any does.
     mark: usize,
     number: u32,
@@ -51,25 +46,33 @@ struct Candidate {
     season: Option<u32>,
     /// True if season and two digits come first: it stands bare, or behind `cap`.
     is_split_first: bool,
-    is_own: bool,
+    /// True for the number that the name itself tells.
+    pub(super) is_own: bool,
 }
 
-/// The episodes that the numbers of a query may be, in the order in which they are looked up.
-pub(super) fn number_lookups(
+/// The words of a query that may be the number of an episode, the most certain first.
+pub(super) fn candidates(
     name: &ParsedName,
     named: Named,
     film_year: Option<&YearWords>,
+) -> Vec<Candidate> {
+    match named {
+        Named::Number(_) => own_number(name).into_iter().collect(),
+        Named::Season(_) | Named::Nothing => {
+            let season = season_of(named);
+            Numbers::new(name, season, film_year).candidates()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The episodes that these words may be, in the order in which they are looked up.
+pub(super) fn number_lookups(
+    name: &ParsedName,
+    candidates: &[Candidate],
+    named: Named,
     original: &NameTokens,
 ) -> Vec<NumberLookup> {
-    let season = match named {
-        Named::Season(season) => Some(season),
-        Named::Nothing | Named::Number(_) => None,
-        _ => return Vec::new(),
-    };
-    let candidates = match own_number(name) {
-        Some(own) => vec![own],
-        None => Numbers::new(name, season, film_year).candidates(),
-    };
     let mut lookups = Vec::new();
     for candidate in candidates {
         let first_mark = name.words.first_mark().map(|mark| mark.words.start);
@@ -85,19 +88,25 @@ pub(super) fn number_lookups(
             number: candidate.mark..candidate.word + 1,
         };
         let tail = tail(original, name, Some(&marked));
-        for (season, episode) in ways(&candidate, season) {
+        for (season, episode) in ways(candidate, season_of(named)) {
             lookups.push(NumberLookup {
                 title: title.clone(),
                 year: heading.year.as_ref().map(|year| year.year),
                 season,
                 episode,
-                is_own: candidate.is_own,
                 tail: tail.clone(),
-                word: candidate.word,
             });
         }
     }
     lookups
+}
+
+/// The season that the name tells, without an episode.
+const fn season_of(named: Named) -> Option<u32> {
+    match named {
+        Named::Season(season) => Some(season),
+        _ => None,
+    }
 }
 
 /// The number that the name itself tells without a season.
@@ -348,5 +357,13 @@ mod tests {
     fn a_title_with_a_number_is_looked_up_first() {
         assert!(QueryName::parse("Brooklyn 99 1080p").is_title_first);
         assert!(!QueryName::parse("Mushishi EP12 1080p").is_title_first);
+    }
+
+    #[test]
+    fn words_that_may_be_an_episode() {
+        let may_be = |query: &str| QueryName::parse(query).may_be_episode;
+        // There is no episode 0, but the film is better than another episode.
+        assert!(may_be("Dark (4)") && may_be("Dark (0)"));
+        assert!(!may_be("Mushishi EP12") && !may_be("Dark S01E02"));
     }
 }

@@ -5,7 +5,7 @@ use super::named::YEAR_LAST;
 use super::path_words::{is_in_source, release_group};
 use super::tags::{Surroundings, Tags};
 use super::tokens::NameTokens;
-use super::word_class::{is_lines, is_one_of, is_subtitle_ending, is_video_ending, source_len};
+use super::word_class::{is_lines, is_one_of, is_searched_ending, source_len};
 
 /// Sources, folded and without punctuation, as they are shown; of two the longer one counts.
 const SOURCES: [(&str, &str); 22] = [
@@ -107,9 +107,7 @@ impl ReleaseFacts {
 
 /// True if the name of a subtitle, an archive or a video may end with this, behind a dot.
 pub fn is_file_ending(ending: &str) -> bool {
-    is_subtitle_ending(ending)
-        || is_video_ending(ending)
-        || is_one_of(&ending.to_ascii_lowercase(), &["vtt", "txt"])
+    is_searched_ending(ending) || ending.eq_ignore_ascii_case("txt")
 }
 
 fn is_fact(tokens: &NameTokens, idx: usize) -> bool {

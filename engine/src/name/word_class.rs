@@ -97,6 +97,8 @@ const VIDEO_ENDINGS: [&str; 13] = [
 const M2TS: &str = "m2ts";
 /// Endings of subtitles and of archives.
 const SUBTITLE_ENDINGS: [&str; 6] = ["srt", "sub", "ssa", "ass", "zip", "rar"];
+/// An ending of subtitles that is not imported.
+const VTT: &str = "vtt";
 /// First year that a word can be.
 const YEAR_FIRST: u32 = 1900;
 
@@ -232,6 +234,11 @@ pub(crate) fn is_part(word: &str) -> bool {
 pub(crate) fn is_video_ending(ending: &str) -> bool {
     let is = |known: &str| ending.eq_ignore_ascii_case(known);
     VIDEO_ENDINGS.iter().any(|known| is(known)) || is(M2TS)
+}
+
+/// True for an ending that is no word of a search (SEARCH.md 4.11).
+pub(crate) fn is_searched_ending(ending: &str) -> bool {
+    is_subtitle_ending(ending) || is_video_ending(ending) || ending.eq_ignore_ascii_case(VTT)
 }
 
 /// True for the ending of a file of subtitles that is imported.

@@ -301,12 +301,10 @@ const fn finds_nothing(name: &QueryName) -> bool {
 /// Kinds of records that are found when no number was: a number that may be an episode is better
 /// answered with nothing than with another episode.
 fn kinds(name: &QueryName) -> LookupKinds {
-    if name.numbers.iter().all(|number| number.is_own) {
-        return LookupKinds::Any;
-    }
     match name.named {
-        Named::Season(season) => LookupKinds::FilmsAndPacks(season),
-        _ => LookupKinds::Films,
+        Named::Season(season) if name.may_be_episode => LookupKinds::FilmsAndPacks(season),
+        _ if name.may_be_episode => LookupKinds::Films,
+        _ => LookupKinds::Any,
     }
 }
 

@@ -115,7 +115,7 @@ impl OracleName {
     /// SEARCH.md 4.13: what is found when a number was not.
     pub(super) fn allows_kind(&self, entry: &OracleEntry<'_>) -> bool {
         let record = entry.record;
-        let is_doubtful = self.is_query && self.name.numbers.iter().any(|number| !number.is_own);
+        let is_doubtful = self.is_query && self.name.may_be_episode;
         let is_film = record.video_type == VideoType::Movie;
         let is_pack = match self.name.named {
             Named::Season(season) => record.episode.is_none() && has_season(entry, season),
