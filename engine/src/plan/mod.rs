@@ -35,7 +35,7 @@ pub(crate) use keyed_docs::keyed_docs;
 pub(crate) use lazy_lookup::LazyLookup;
 pub(crate) use live_docs::LiveDocs;
 pub(crate) use marker_clauses::{episode_clause, year_clause};
-pub(crate) use name_plan::NamePlan;
+pub(crate) use name_plan::{NamePlan, word_clauses};
 pub(crate) use one_word_plan::OneWordPlan;
 pub(crate) use release_plan::ReleasePlan;
 pub(crate) use release_sets::{ReleaseSets, has_word};

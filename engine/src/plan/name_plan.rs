@@ -8,13 +8,12 @@ use crate::error::Result;
 use crate::index::{ColumnRow, ColumnValue, Lookup, Postings, SegmentView};
 use crate::model::Year;
 use crate::name::{NameDate, tells_date};
-use crate::query::{LookupEpisode, LookupSubject, LookupTitleFit, LookupYear, NameLookup};
+use crate::query::{LookupEpisode, LookupTitleFit, LookupYear, NameLookup};
 
 use super::clause::Clause;
 use super::cost::PlanContext;
 use super::filter::Filter;
 use super::fit_rule::{EPISODE_FIT, TITLE_FIT, YEAR_FIT};
-use super::keyed_docs::keyed_docs;
 use super::marker_clauses::{term_docs, titles_with};
 use super::subject::Subject;
 
@@ -30,8 +29,58 @@ pub(crate) struct NamePlan<'a, 'n> {
     episode_titles: Lookup<'a>,
 }
 
+/// Clauses of a look-up by words: the documents with each, and what reduces them at little cost.
+pub(crate) fn word_clauses<'a>(
+    context: &PlanContext<'a>,
+    lookup: &NameLookup,
+    words: &[String],
+) -> Result<Vec<Clause<'a>>> {
+    let view = &context.view;
+    let mut clauses = Vec::with_capacity(words.len() + 1);
+    for word in words {
+        let clause = Clause::of_sets(Subject::NameWord, Vec::new());
+        clauses.push(if words.len() == 1 {
+            let titles = titles_with(view, word)?;
+            clause.or_stored_titles(titles, context.costs.title_docs_estimate)
+        } else {
+            clause.or_set(term_docs(view, view.term(word))?)
+        });
+    }
+    clauses.extend(column_clause(view, lookup)?);
+    Ok(clauses)
+}
+
+/// Documents that may have the season and episode, or else the year.
+fn column_clause<'a>(view: &SegmentView<'a>, lookup: &NameLookup) -> Result<Option<Clause<'a>>> {
+    let slot = |season: u32, episode: u32| -> Result<_> {
+        let slot = u16::try_from(season).ok().zip(u16::try_from(episode).ok());
+        let (season, episode) = slot.unwrap_or_default();
+        view.value_docs(ColumnValue::SeasonEpisode(season, episode))
+    };
+    let sets = match lookup.episode {
+        LookupEpisode::Any => match lookup.year {
+            LookupYear::Exactly(year) => vec![value_of_year(view, year)?],
+            _ => return Ok(None),
+        },
+        LookupEpisode::Exactly { season, episode } | LookupEpisode::OrPack { season, episode } => {
+            let first = season.unwrap_or(1);
+            let other = season.unwrap_or(0);
+            vec![
+                slot(first, episode)?,
+                slot(first, 0)?,
+                slot(other, episode)?,
+            ]
+        }
+        LookupEpisode::Season(season) => {
+            view.season_docs(u16::try_from(season).unwrap_or_default())?
+        }
+    };
+    Ok(Some(Clause::of_sets(Subject::EpisodeMarker, sets)))
+}
+
 impl<'a, 'n> NamePlan<'a, 'n> {
-    /// Plans the look-up.
+    /// Plans what documents with the title or the words must satisfy, and their fit. Cost: up to
+    /// three look-ups in the dictionary.
     pub(crate) fn new(context: &'a PlanContext<'a>, lookup: &'n NameLookup) -> Result<Self> {
         let view = &context.view;
         let with_year_word = match lookup.year {
@@ -50,74 +99,17 @@ impl<'a, 'n> NamePlan<'a, 'n> {
         })
     }
 
-    /// Documents with the title or the words, and what reduces them at little cost, as clauses;
-    /// `None` if no clause is needed: the documents are few.
-    pub(crate) fn clauses(&self) -> Result<Option<Vec<Clause<'a>>>> {
-        let LookupSubject::Words(words) = &self.lookup.subject else {
-            return Ok(None);
-        };
-        let view = &self.context.view;
-        let mut clauses = Vec::with_capacity(words.len() + 1);
-        for word in words {
-            let clause = Clause::of_sets(Subject::NameWord, Vec::new());
-            clauses.push(if words.len() == 1 {
-                let titles = titles_with(view, word)?;
-                clause.or_stored_titles(titles, self.context.costs.title_docs_estimate)
-            } else {
-                clause.or_set(term_docs(view, view.term(word))?)
-            });
-        }
-        clauses.extend(self.column_clause()?);
-        Ok(Some(clauses))
-    }
-
-    /// Documents that may have the season and episode, or else the year.
-    fn column_clause(&self) -> Result<Option<Clause<'a>>> {
-        let view = &self.context.view;
-        let slot = |season: u32, episode: u32| -> Result<_> {
-            let slot = u16::try_from(season).ok().zip(u16::try_from(episode).ok());
-            let (season, episode) = slot.unwrap_or_default();
-            view.value_docs(ColumnValue::SeasonEpisode(season, episode))
-        };
-        let sets = match self.lookup.episode {
-            LookupEpisode::Any => match self.lookup.year {
-                LookupYear::Exactly(year) => vec![value_of_year(view, year)?],
-                _ => return Ok(None),
-            },
-            LookupEpisode::Exactly { season, episode }
-            | LookupEpisode::OrPack { season, episode } => {
-                let first = season.unwrap_or(1);
-                let other = season.unwrap_or(0);
-                vec![
-                    slot(first, episode)?,
-                    slot(first, 0)?,
-                    slot(other, episode)?,
-                ]
-            }
-            LookupEpisode::Season(season) => {
-                view.season_docs(u16::try_from(season).unwrap_or_default())?
-            }
-        };
-        Ok(Some(Clause::of_sets(Subject::EpisodeMarker, sets)))
-    }
-
-    /// Documents with the title key, ascending; none for words.
-    pub(crate) fn keyed_docs(&self) -> Result<Vec<u32>> {
-        match &self.lookup.subject {
-            LookupSubject::Key(key) => keyed_docs(&self.context.view, key),
-            LookupSubject::Words(_) => Ok(Vec::new()),
-        }
-    }
-
     /// Keeps the documents that satisfy the look-up.
     ///
-    /// Cost: a read of columns each; with a date, the text of each that has the word of its year.
+    /// Cost: a read of columns each; with a date, the text of each that has words of its year and
+    /// its day.
     pub(crate) fn retain(&self, docs: &mut Vec<u32>) -> Result<()> {
         docs.retain(|&doc| self.has_columns(doc));
-        let Some(date) = self.lookup.date else {
+        let Some(date) = self.lookup.date.filter(|_| !docs.is_empty()) else {
             return Ok(());
         };
         year_docs(&self.context.view, date.year)?.retain(docs);
+        day_clause(&self.context.view, date.day)?.retain(self.context, docs);
         let mut dated = Vec::with_capacity(docs.len());
         for &doc in docs.iter() {
             dated.push(self.tells(doc, date)?);
@@ -181,6 +173,18 @@ impl<'a, 'n> NamePlan<'a, 'n> {
         let (season, episode) = (u32::from(row.season), u32::from(row.episode));
         self.lookup.episode.is_exact(season, episode)
     }
+}
+
+/// Documents with a word of a day: `5`, `05`, `5th`.
+fn day_clause<'a>(view: &SegmentView<'a>, day: u32) -> Result<Clause<'a>> {
+    let mut clause = Clause::of_sets(Subject::NameWord, Vec::new());
+    for ending in ["", "st", "nd", "rd", "th"] {
+        clause = clause.or_set(term_docs(view, view.term(&format!("{day:02}{ending}")))?);
+        if day < 10 {
+            clause = clause.or_set(term_docs(view, view.term(&format!("{day}{ending}")))?);
+        }
+    }
+    Ok(clause)
 }
 
 /// Documents with the word of a year.

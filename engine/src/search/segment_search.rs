@@ -31,7 +31,7 @@ use super::catalog_branch::{search_catalog, search_id};
 use super::cutoff::Needed;
 use super::doc_set::DocSet;
 use super::equal_title::search_equal_title;
-use super::name_branch::search_name;
+use super::name_branch::FoundName;
 use super::one_word::search_one_word;
 use super::release_branch::search_release_name;
 use super::title_branch::search_title;
@@ -309,9 +309,12 @@ impl<'a> SegmentSearch<'a> {
         lookup: &NameLookup,
     ) -> Result<BranchResult> {
         let (context, filter) = (self.context, &self.filter);
+        let Some(found) = FoundName::new(context, lookup, filter)? else {
+            return Ok(BranchResult::empty());
+        };
         let page = self.page(parsed, Needed::ALL);
         if self.weigher.is_some() || lookup.tail.is_empty() {
-            return search_name(context, lookup, filter, page);
+            return Ok(found.ranked(filter, page));
         }
         let tail: Vec<&str> = lookup.tail.iter().map(String::as_str).collect();
         let sets = ReleaseSets::new(&context.view, &parsed.weighed_tail(&tail))?;
@@ -320,7 +323,7 @@ impl<'a> SegmentSearch<'a> {
             weigher: Some(&weigher),
             ..page
         };
-        search_name(context, lookup, filter, page)
+        Ok(found.ranked(filter, page))
     }
 
     /// Runs the other branches and unites all results; `words` is that of the `query` branch.
