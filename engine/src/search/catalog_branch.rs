@@ -19,7 +19,7 @@ use super::top::Ranked;
 
 /// Runs the `catalog_id` branch; `named_episode` is the episode that the request also names.
 ///
-/// Cost: linear in the documents of the id. Source: SEARCH.md 4.2, 5.1, 5.2.
+/// Cost: a probe of the filters for each document of the id. Source: SEARCH.md 4.2, 5.1, 5.2.
 pub(super) fn search_catalog(
     view: &SegmentView<'_>,
     number: u64,
@@ -46,27 +46,27 @@ pub(super) fn search_catalog(
     let mut parent_docs = Vec::new();
     parent.decode(&mut parent_docs);
     filter.retain(&mut parent_docs)?;
-    let mut ranked = Vec::with_capacity(parent_docs.len() + own.count() as usize);
-    let named = match parent_docs[..] {
-        [] => None,
-        [_, ..] => named_episode(),
-    };
-    for &doc in &parent_docs {
-        let (relevance, fit) = match named {
-            Some(named) => parent_rank(view, doc, named),
-            None => (1, series_fit),
-        };
-        let fit = fit.max(u8::from(filter.matches_unknown_year(doc)));
-        ranked.push(Ranked::new(relevance, fit, doc));
-    }
     // Documents with the id itself match whatever episode is named: SEARCH.md 5.2 is about those
     // that match by the id of their series only.
     let mut docs = Vec::new();
     own.decode(&mut docs);
     filter.retain(&mut docs)?;
-    for &doc in &docs {
-        let fit = u8::from(filter.matches_unknown_year(doc));
-        ranked.push(Ranked::new(1, fit, doc));
+    let unknown_year_fit = |doc| u8::from(filter.matches_unknown_year(doc));
+    let mut ranked = Vec::new();
+    rank_first(&docs, 0, unknown_year_fit, page, &mut ranked);
+    let named = match parent_docs[..] {
+        [] => None,
+        [_, ..] => named_episode(),
+    };
+    match named {
+        Some(named) => ranked.extend(parent_docs.iter().map(|&doc| {
+            let (relevance, fit) = parent_rank(view, doc, named);
+            Ranked::new(relevance, fit.max(unknown_year_fit(doc)), doc)
+        })),
+        None => {
+            let fit = |doc| series_fit.max(unknown_year_fit(doc));
+            rank_first(&parent_docs, series_fit, fit, page, &mut ranked);
+        }
     }
     let total = (docs.len() + parent_docs.len()) as u64;
     if page.needs_docs {
@@ -78,6 +78,36 @@ pub(super) fn search_catalog(
         best: page.best(ranked),
         docs: Some(DocSet::List(docs)),
     })
+}
+
+/// Ranks documents of the id: the first ones of each fit, until those of the best fit fill a page.
+/// All if they are weighed.
+fn rank_first(
+    docs: &[u32],
+    best_fit: u8,
+    fit: impl Fn(u32) -> u8,
+    page: PageRequest<'_>,
+    ranked: &mut Vec<Ranked>,
+) {
+    let enough = match page.weigher {
+        Some(_) => docs.len(),
+        None => page.size,
+    };
+    let (mut best_count, mut other_count) = (0, 0);
+    for &doc in docs {
+        let fit = fit(doc);
+        let count = if fit == best_fit {
+            &mut best_count
+        } else {
+            &mut other_count
+        };
+        if *count < enough {
+            *count += 1;
+            ranked.push(Ranked::new(1, fit, doc));
+        } else if best_count == enough {
+            break;
+        }
+    }
 }
 
 /// Result without filters and marker: both counts are stored, and the page is filled from the
