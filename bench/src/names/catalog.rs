@@ -51,12 +51,14 @@ pub struct NameCatalog {
 
 impl NameCatalog {
     /// A catalog of these titles, but those whose title keys are equal to others' and those that
-    /// are names themselves: `Monk S03E02`.
+    /// are names themselves: `Monk S03E02`. A title that tells the year of its film, `Heat (1995)`,
+    /// is taken without it: a series is not of that year.
     pub fn new(titles: &[String]) -> Result<Self> {
         let mut keys = HashSet::new();
         let mut subjects = Vec::new();
         let are_names = |title: &&String| QueryName::parse(title).named != Named::Nothing;
         let titles = titles.iter().filter(|title| !are_names(title));
+        let titles = titles.map(|title| without_year(title));
         let distinct = titles.filter(|title| keys.insert(title_key(title)));
         for (idx, title) in distinct.enumerate() {
             add_subjects(title, idx, &mut subjects);
@@ -84,6 +86,18 @@ impl NameCatalog {
     pub fn subject(&self, id: RecordId) -> &Subject {
         let number = u128::from_be_bytes(*id.as_bytes());
         &self.subjects[number as usize]
+    }
+}
+
+/// A title without a year in brackets at its end.
+fn without_year(title: &str) -> &str {
+    let year = |text: &str| text.parse().ok().and_then(Year::new);
+    match title
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("))
+    {
+        Some((name, inside)) if year(inside).is_some() => name,
+        _ => title,
     }
 }
 

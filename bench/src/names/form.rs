@@ -2,6 +2,9 @@
 
 use super::catalog::Subject;
 
+/// Words in front of a title that its title key leaves out.
+const ARTICLES: [&str; 8] = ["the", "el", "la", "los", "las", "les", "le", "l"];
+
 /// Subjects that a form can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named {
@@ -49,6 +52,15 @@ const fn ordinary(name: &'static str, named: Named, write: fn(&Subject) -> Strin
 
 fn dotted(subject: &Subject) -> String {
     subject.title.replace(' ', ".")
+}
+
+/// A title as one word, behind the article that it begins with: `TheCloser` is another title.
+fn joined(title: &str) -> String {
+    let (article, rest) = match title.split_once(' ') {
+        Some((first, rest)) if ARTICLES.contains(&&*first.to_lowercase()) => (first, rest),
+        _ => ("", title),
+    };
+    format!("{article} {}", rest.replace([' ', '-', '.'], ""))
 }
 
 /// All forms.
@@ -147,8 +159,7 @@ pub static FORMS: [NameForm; 28] = [
         )
     }),
     form("title in one word", Named::Episode, |s| {
-        let title = s.title.replace([' ', '-', '.'], "");
-        format!("{title} S{:02}E{:02}", s.season, s.episode)
+        format!("{} S{:02}E{:02}", joined(&s.title), s.season, s.episode)
     }),
     form("(2006)", Named::Film, |s| {
         format!("{} ({}).mkv", s.title, s.year)
