@@ -1,5 +1,8 @@
-//! Changes of the catalog file.
+//! Changes of the catalog file, and their bytes in a log.
+//!
+//! A number that was given to a change never has another meaning.
 
+use crate::codec::codec;
 use crate::model::RecordId;
 
 /// One change of the catalog file.
@@ -11,6 +14,14 @@ pub(crate) enum CatalogEvent {
     SetActive(RecordId, bool),
     /// Forget a record.
     DeleteRecord(RecordId),
+}
+
+codec! {
+    enum CatalogEvent, "a change of records, 0 to 2" {
+        0 => PutRecord(id, stored),
+        1 => SetActive(id, is_active),
+        2 => DeleteRecord(id),
+    }
 }
 
 impl CatalogEvent {

@@ -1,15 +1,16 @@
-//! Values of the state file: one version byte, then the fields in order.
+//! Values of accounts, keys, files and counts, as rows and as parts of events.
 
+use super::value::{Codec, StoredValue, codec, stored_value};
 use super::wire::{Decoder, Encoder};
 use crate::error::Result;
 use crate::limits::FIGURES_MAX;
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Email, FileKind,
-    FileName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session, StepSecret,
-    Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
+    FileKind, FileName, LinkPurpose, NodeId, OneTimeLink, RateLimit, RecordId, ReleaseId, Role,
+    SEALED_SECRET_BYTES, Scopes, SecondStep, Session, StepSecret, Timestamp, Usage, UsedCode,
 };
 
-/// Version of every value below; a value of another version is refused.
+/// Version of numbers and figures.
 const VERSION: u8 = 1;
 
 /// Version of a cached file that is to be fetched again: the time of that follows the other fields.
@@ -41,345 +42,255 @@ pub(crate) struct ApiKeyTotals {
     pub(crate) last_used_at: Option<Timestamp>,
 }
 
-pub(crate) fn encode_account(account: &Account) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
-    out.put_integer(account.id.0);
-    out.put_text(account.email.as_str());
-    out.put_text(&account.display_name);
-    out.put_u8(match account.role {
-        // Stored numbers never change their meaning: a new role takes the next one.
-        Role::User => 0,
-        Role::Admin => 1,
-    });
-    out.put_text(&account.password_hash);
-    put_time(&mut out, account.created_at);
-    out.put_option(account.disabled_at, put_time);
-    out.finish()
-}
-
-pub(crate) fn decode_account(bytes: &[u8]) -> Result<Account> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table accounts")?;
-    let account = Account {
-        id: AccountId(from.integer()?),
-        email: {
-            let text = from.text()?;
-            from.parsed(Email::parse(text), "an e-mail address")?
-        },
-        display_name: from.text()?.to_owned(),
-        role: match from.u8()? {
-            0 => Role::User,
-            1 => Role::Admin,
-            _ => return Err(from.error("a role, 0 or 1")),
-        },
-        password_hash: from.text()?.to_owned(),
-        created_at: take_time(&mut from)?,
-        disabled_at: from.option(take_time)?,
-    };
-    from.finish()?;
-    Ok(account)
-}
-
-pub(crate) fn encode_api_key(api_key: &ApiKey) -> Vec<u8> {
-    let mut out = Encoder::new(match api_key.replaced_by {
-        Some(_) => REPLACED_VERSION,
-        None => VERSION,
-    });
-    out.put_integer(api_key.id.0);
-    out.put_option(api_key.account, |out, account| out.put_integer(account.0));
-    out.put_text(&api_key.name);
-    out.put_raw(&api_key.digest);
-    out.put_text(&api_key.partial);
-    out.put_u8(api_key.scopes.bits());
-    out.put_option(api_key.limit, put_limit);
-    put_time(&mut out, api_key.created_at);
-    out.put_option(api_key.expires_at, put_time);
-    out.put_option(api_key.revoked_at, put_time);
-    if let Some(id) = api_key.replaced_by {
-        out.put_integer(id.0);
+stored_value! {
+    Account, "state.redb, table accounts" {
+        id, email, display_name, role, password_hash, created_at, disabled_at,
     }
-    out.finish()
+}
+stored_value! {
+    Usage, "state.redb, table usage" { requests, downloads, client_errors, limited }
+}
+stored_value! {
+    AuditEntry, "state.redb, table audit" { at, actor, action, account, api_key, detail }
 }
 
-pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
-    let is_replaced = bytes.first() == Some(&REPLACED_VERSION);
-    let version = if is_replaced {
-        REPLACED_VERSION
-    } else {
-        VERSION
-    };
-    let mut from = Decoder::new(bytes, version, "state.redb, table api_keys")?;
-    let mut api_key = ApiKey {
-        id: ApiKeyId(from.integer()?),
-        account: from.option(|from| Ok(AccountId(from.integer()?)))?,
-        name: from.text()?.to_owned(),
-        digest: from.array()?,
-        partial: from.text()?.to_owned(),
-        scopes: {
-            let bits = from.u8()?;
-            from.parsed(Scopes::from_bits(bits), "a set of scopes")?
-        },
-        limit: from.option(take_limit)?,
-        created_at: take_time(&mut from)?,
-        expires_at: from.option(take_time)?,
-        revoked_at: from.option(take_time)?,
-        replaced_by: None,
-    };
-    if is_replaced {
-        api_key.replaced_by = Some(ApiKeyId(from.integer()?));
+codec! {
+    enum UsedCode, "a code, 0 or 1" { 0 => Step(step), 1 => Recovery(digest) }
+}
+
+impl StoredValue for ApiKeyTotals {
+    const PLACE: &'static str = "state.redb, table api_key_totals";
+
+    fn put_fields(&self, out: &mut Encoder) {
+        self.usage.put_fields(out);
+        self.last_used_at.put(out);
     }
-    from.finish()?;
-    Ok(api_key)
-}
 
-pub(crate) fn encode_session(session: &Session) -> Vec<u8> {
-    let version = match (session.is_pending, session.device.is_empty()) {
-        (true, _) => PENDING_VERSION,
-        (false, true) => VERSION,
-        (false, false) => DEVICE_VERSION,
-    };
-    let mut out = Encoder::new(version);
-    out.put_raw(&session.digest);
-    out.put_integer(session.account.0);
-    put_time(&mut out, session.created_at);
-    put_time(&mut out, session.expires_at);
-    if version != VERSION {
-        out.put_text(&session.device);
+    fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
+        Ok(Self {
+            usage: Usage::take_fields(from, version)?,
+            last_used_at: Codec::take(from)?,
+        })
     }
-    out.finish()
 }
 
-pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
-    let version = match bytes.first() {
-        Some(&version @ (DEVICE_VERSION | PENDING_VERSION)) => version,
-        _ => VERSION,
-    };
-    let mut from = Decoder::new(bytes, version, "state.redb, table sessions")?;
-    let mut session = Session {
-        digest: from.array()?,
-        account: AccountId(from.integer()?),
-        created_at: take_time(&mut from)?,
-        expires_at: take_time(&mut from)?,
-        device: String::new(),
-        is_pending: version == PENDING_VERSION,
-    };
-    if version != VERSION {
-        from.text()?.clone_into(&mut session.device);
+impl StoredValue for ApiKey {
+    const PLACE: &'static str = "state.redb, table api_keys";
+    const NEWEST: u8 = REPLACED_VERSION;
+
+    fn version(&self) -> u8 {
+        self.replaced_by.map_or(1, |_| REPLACED_VERSION)
     }
-    from.finish()?;
-    Ok(session)
-}
 
-pub(crate) fn encode_second_step(second: &SecondStep) -> Vec<u8> {
-    let mut out = match &second.secret {
-        StepSecret::Plain(secret) => {
-            let mut out = Encoder::new(VERSION);
-            out.put_raw(secret);
-            out
+    fn put_fields(&self, out: &mut Encoder) {
+        self.id.put(out);
+        self.account.put(out);
+        self.name.put(out);
+        self.digest.put(out);
+        self.partial.put(out);
+        self.scopes.put(out);
+        self.limit.put(out);
+        self.created_at.put(out);
+        self.expires_at.put(out);
+        self.revoked_at.put(out);
+        if let Some(id) = self.replaced_by {
+            id.put(out);
         }
-        StepSecret::Sealed(sealed) => {
-            let mut out = Encoder::new(SEALED_VERSION);
-            out.put_raw(sealed);
-            out
+    }
+
+    fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
+        let mut api_key = Self {
+            id: Codec::take(from)?,
+            account: Codec::take(from)?,
+            name: Codec::take(from)?,
+            digest: Codec::take(from)?,
+            partial: Codec::take(from)?,
+            scopes: Codec::take(from)?,
+            limit: Codec::take(from)?,
+            created_at: Codec::take(from)?,
+            expires_at: Codec::take(from)?,
+            revoked_at: Codec::take(from)?,
+            replaced_by: None,
+        };
+        if version == REPLACED_VERSION {
+            api_key.replaced_by = Some(Codec::take(from)?);
         }
-    };
-    out.put_integer(second.last_step);
-    out.put_integer(second.recovery_digests.len() as u64);
-    for digest in &second.recovery_digests {
-        out.put_raw(digest);
+        Ok(api_key)
     }
-    out.finish()
 }
 
-pub(crate) fn decode_second_step(bytes: &[u8]) -> Result<SecondStep> {
-    let is_sealed = bytes.first() == Some(&SEALED_VERSION);
-    let version = if is_sealed { SEALED_VERSION } else { VERSION };
-    let mut from = Decoder::new(bytes, version, "state.redb, table second_steps")?;
-    let mut second = SecondStep {
-        secret: if is_sealed {
-            StepSecret::Sealed(from.array()?)
-        } else {
-            StepSecret::Plain(from.array()?)
-        },
-        last_step: from.integer()?,
-        recovery_digests: Vec::new(),
-    };
-    // Read one by one: a damaged count meets the end of the bytes before it costs memory.
-    let count: u8 = from.small("a number of recovery codes")?;
-    for _ in 0..count {
-        second.recovery_digests.push(from.array()?);
+impl StoredValue for Session {
+    const PLACE: &'static str = "state.redb, table sessions";
+    const NEWEST: u8 = PENDING_VERSION;
+
+    fn version(&self) -> u8 {
+        match (self.is_pending, self.device.is_empty()) {
+            (true, _) => PENDING_VERSION,
+            (false, true) => 1,
+            (false, false) => DEVICE_VERSION,
+        }
     }
-    from.finish()?;
-    Ok(second)
-}
 
-pub(crate) fn encode_link(link: &OneTimeLink) -> Vec<u8> {
-    let mut out = Encoder::new(match link.issuer {
-        Some(_) => ISSUER_VERSION,
-        None => VERSION,
-    });
-    out.put_raw(&link.digest);
-    let (kind, account) = match link.purpose {
-        LinkPurpose::Invitation(Role::User) => (0, 0),
-        LinkPurpose::Invitation(Role::Admin) => (1, 0),
-        LinkPurpose::NewPassword(id) => (2, id.0),
-    };
-    out.put_u8(kind);
-    out.put_integer(account);
-    put_time(&mut out, link.expires_at);
-    if let Some(id) = link.issuer {
-        out.put_integer(id.0);
+    fn put_fields(&self, out: &mut Encoder) {
+        self.digest.put(out);
+        self.account.put(out);
+        self.created_at.put(out);
+        self.expires_at.put(out);
+        if DEVICE_VERSION <= self.version() {
+            self.device.put(out);
+        }
     }
-    out.finish()
-}
 
-pub(crate) fn decode_link(bytes: &[u8]) -> Result<OneTimeLink> {
-    let has_issuer = bytes.first() == Some(&ISSUER_VERSION);
-    let version = if has_issuer { ISSUER_VERSION } else { VERSION };
-    let mut from = Decoder::new(bytes, version, "state.redb, table links")?;
-    let digest = from.array()?;
-    let (kind, account) = (from.u8()?, AccountId(from.integer()?));
-    let mut link = OneTimeLink {
-        digest,
-        issuer: None,
-        purpose: match kind {
-            0 => LinkPurpose::Invitation(Role::User),
-            1 => LinkPurpose::Invitation(Role::Admin),
-            2 => LinkPurpose::NewPassword(account),
-            _ => return Err(from.error("a purpose, 0 to 2")),
-        },
-        expires_at: take_time(&mut from)?,
-    };
-    if has_issuer {
-        link.issuer = Some(AccountId(from.integer()?));
+    fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
+        let mut session = Self {
+            digest: Codec::take(from)?,
+            account: Codec::take(from)?,
+            created_at: Codec::take(from)?,
+            expires_at: Codec::take(from)?,
+            device: String::new(),
+            is_pending: version == PENDING_VERSION,
+        };
+        if DEVICE_VERSION <= version {
+            session.device = Codec::take(from)?;
+        }
+        Ok(session)
     }
-    from.finish()?;
-    Ok(link)
 }
 
-pub(crate) fn encode_usage(usage: &Usage) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
-    put_usage(&mut out, usage);
-    out.finish()
+impl StoredValue for SecondStep {
+    const PLACE: &'static str = "state.redb, table second_steps";
+    const NEWEST: u8 = SEALED_VERSION;
+
+    fn version(&self) -> u8 {
+        match self.secret {
+            StepSecret::Plain(_) => 1,
+            StepSecret::Sealed(_) => SEALED_VERSION,
+        }
+    }
+
+    fn put_fields(&self, out: &mut Encoder) {
+        match &self.secret {
+            StepSecret::Plain(secret) => secret.put(out),
+            StepSecret::Sealed(sealed) => sealed.put(out),
+        }
+        self.last_step.put(out);
+        self.recovery_digests.put(out);
+    }
+
+    fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
+        Ok(Self {
+            secret: if version == SEALED_VERSION {
+                StepSecret::Sealed(from.array::<SEALED_SECRET_BYTES>()?)
+            } else {
+                StepSecret::Plain(from.array()?)
+            },
+            last_step: Codec::take(from)?,
+            recovery_digests: Codec::take(from)?,
+        })
+    }
 }
 
-pub(crate) fn decode_usage(bytes: &[u8]) -> Result<Usage> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table usage")?;
-    let usage = take_usage(&mut from)?;
-    from.finish()?;
-    Ok(usage)
+impl StoredValue for OneTimeLink {
+    const PLACE: &'static str = "state.redb, table links";
+    const NEWEST: u8 = ISSUER_VERSION;
+
+    fn version(&self) -> u8 {
+        self.issuer.map_or(1, |_| ISSUER_VERSION)
+    }
+
+    fn put_fields(&self, out: &mut Encoder) {
+        self.digest.put(out);
+        let (kind, account) = match self.purpose {
+            LinkPurpose::Invitation(Role::User) => (0, 0),
+            LinkPurpose::Invitation(Role::Admin) => (1, 0),
+            LinkPurpose::NewPassword(id) => (2, id.0),
+        };
+        out.put_u8(kind);
+        account.put(out);
+        self.expires_at.put(out);
+        if let Some(id) = self.issuer {
+            id.put(out);
+        }
+    }
+
+    fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
+        let digest = Codec::take(from)?;
+        let (kind, account) = (from.u8()?, AccountId::take(from)?);
+        let mut link = Self {
+            digest,
+            issuer: None,
+            purpose: match kind {
+                0 => LinkPurpose::Invitation(Role::User),
+                1 => LinkPurpose::Invitation(Role::Admin),
+                2 => LinkPurpose::NewPassword(account),
+                _ => return Err(from.error("a purpose, 0 to 2")),
+            },
+            expires_at: Codec::take(from)?,
+        };
+        if version == ISSUER_VERSION {
+            link.issuer = Some(Codec::take(from)?);
+        }
+        Ok(link)
+    }
 }
 
+impl StoredValue for CachedFile {
+    const PLACE: &'static str = "state.redb, table files";
+    const NEWEST: u8 = BROUGHT_VERSION;
+
+    fn version(&self) -> u8 {
+        assert!(!self.is_brought || self.refetch_at.is_none());
+        match self.refetch_at {
+            Some(_) => REFETCH_VERSION,
+            None if self.is_brought => BROUGHT_VERSION,
+            None => 1,
+        }
+    }
+
+    fn put_fields(&self, out: &mut Encoder) {
+        self.content.put(out);
+        self.size_bytes.put(out);
+        out.put_raw(&self.checksum.to_le_bytes());
+        self.kind.put(out);
+        self.upstream_name.put(out);
+        if let Some(at) = self.refetch_at {
+            at.put(out);
+        }
+    }
+
+    fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
+        let mut file = Self {
+            content: Codec::take(from)?,
+            size_bytes: Codec::take(from)?,
+            checksum: u64::from_le_bytes(from.array()?),
+            kind: Codec::take(from)?,
+            upstream_name: Codec::take(from)?,
+            refetch_at: None,
+            is_brought: version == BROUGHT_VERSION,
+        };
+        if version == REFETCH_VERSION {
+            file.refetch_at = Some(Codec::take(from)?);
+        }
+        Ok(file)
+    }
+}
+
+/// The row of a day's figures.
 pub(crate) fn encode_figures(figures: &[u64]) -> Vec<u8> {
     assert!(figures.len() <= FIGURES_MAX, "a day has too many figures");
     let mut out = Encoder::new(VERSION);
-    out.put_integer(figures.len() as u64);
-    for figure in figures {
-        out.put_integer(*figure);
-    }
+    figures.to_vec().put(&mut out);
     out.finish()
 }
 
 pub(crate) fn decode_figures(bytes: &[u8]) -> Result<Vec<u64>> {
     let mut from = Decoder::new(bytes, VERSION, "state.redb, table figures")?;
-    let count = from.integer()?;
-    if (FIGURES_MAX as u64) < count {
+    let figures = Vec::<u64>::take(&mut from)?;
+    if FIGURES_MAX < figures.len() {
         return Err(from.error("64 figures at most"));
     }
-    let figures = (0..count).map(|_| from.integer());
-    let figures = figures.collect::<Result<_>>()?;
     from.finish()?;
     Ok(figures)
-}
-
-pub(crate) fn encode_totals(totals: &ApiKeyTotals) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
-    put_usage(&mut out, &totals.usage);
-    out.put_option(totals.last_used_at, put_time);
-    out.finish()
-}
-
-pub(crate) fn decode_totals(bytes: &[u8]) -> Result<ApiKeyTotals> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table api_key_totals")?;
-    let totals = ApiKeyTotals {
-        usage: take_usage(&mut from)?,
-        last_used_at: from.option(take_time)?,
-    };
-    from.finish()?;
-    Ok(totals)
-}
-
-pub(crate) fn encode_cached_file(file: &CachedFile) -> Vec<u8> {
-    assert!(!file.is_brought || file.refetch_at.is_none());
-    let mut out = Encoder::new(match file.refetch_at {
-        Some(_) => REFETCH_VERSION,
-        None if file.is_brought => BROUGHT_VERSION,
-        None => VERSION,
-    });
-    out.put_raw(&file.content.0);
-    out.put_integer(file.size_bytes);
-    out.put_raw(&file.checksum.to_le_bytes());
-    out.put_u8(kind_number(file.kind));
-    out.put_option(file.upstream_name.as_ref(), |out, name| {
-        out.put_text(name.as_str());
-    });
-    if let Some(at) = file.refetch_at {
-        put_time(&mut out, at);
-    }
-    out.finish()
-}
-
-pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
-    let version = match bytes.first() {
-        Some(&version @ (REFETCH_VERSION | BROUGHT_VERSION)) => version,
-        _ => VERSION,
-    };
-    let mut from = Decoder::new(bytes, version, "state.redb, table files")?;
-    let mut file = CachedFile {
-        content: ContentHash(from.array()?),
-        size_bytes: from.integer()?,
-        checksum: u64::from_le_bytes(from.array()?),
-        kind: {
-            let number = from.u8()?;
-            let kind = FileKind::ALL.get(usize::from(number)).copied();
-            from.parsed(kind, "a kind of file")?
-        },
-        upstream_name: from.option(|from| {
-            let name = from.text()?;
-            from.parsed(FileName::parse(name), "a file name")
-        })?,
-        refetch_at: None,
-        is_brought: version == BROUGHT_VERSION,
-    };
-    if version == REFETCH_VERSION {
-        file.refetch_at = Some(take_time(&mut from)?);
-    }
-    from.finish()?;
-    Ok(file)
-}
-
-pub(crate) fn encode_audit_entry(entry: &AuditEntry) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
-    put_time(&mut out, entry.at);
-    out.put_text(&entry.actor);
-    out.put_text(&entry.action);
-    out.put_option(entry.account, |out, id| out.put_integer(id.0));
-    out.put_option(entry.api_key, |out, id| out.put_integer(id.0));
-    out.put_text(&entry.detail);
-    out.finish()
-}
-
-pub(crate) fn decode_audit_entry(bytes: &[u8]) -> Result<AuditEntry> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table audit")?;
-    let entry = AuditEntry {
-        at: take_time(&mut from)?,
-        actor: from.text()?.to_owned(),
-        action: from.text()?.to_owned(),
-        account: from.option(|from| Ok(AccountId(from.integer()?)))?,
-        api_key: from.option(|from| Ok(ApiKeyId(from.integer()?)))?,
-        detail: from.text()?.to_owned(),
-    };
-    from.finish()?;
-    Ok(entry)
 }
 
 /// A plain number: a counter of the `meta` tables, a count of downloads, an offset in a counter
@@ -397,52 +308,130 @@ pub(crate) fn decode_number(bytes: &[u8]) -> Result<u64> {
     Ok(number)
 }
 
-/// The number that stands for a kind of file: its index in [`FileKind::ALL`].
-fn kind_number(kind: FileKind) -> u8 {
-    let idx = FileKind::ALL.iter().position(|known| *known == kind);
-    idx.expect("every kind is in the list of all kinds") as u8
+/// Implements [`Codec`] for an id by its number.
+macro_rules! number_codec {
+    ($($name:ident),+) => {
+        $(impl Codec for $name {
+            fn put(&self, out: &mut Encoder) {
+                self.0.put(out);
+            }
+
+            fn take(from: &mut Decoder<'_>) -> Result<Self> {
+                u64::take(from).map(Self)
+            }
+        })+
+    };
 }
 
-pub(crate) fn put_time(out: &mut Encoder, time: Timestamp) {
-    out.put_signed(time.seconds());
+number_codec!(AccountId, ApiKeyId, NodeId);
+
+/// Implements [`Codec`] for a type that is the text which it was parsed from.
+macro_rules! text_codec {
+    ($($name:ident, $expected:literal;)+) => {
+        $(impl Codec for $name {
+            fn put(&self, out: &mut Encoder) {
+                out.put_text(self.as_str());
+            }
+
+            fn take(from: &mut Decoder<'_>) -> Result<Self> {
+                let text = from.text()?;
+                from.parsed(Self::parse(text), $expected)
+            }
+        })+
+    };
 }
 
-pub(crate) fn take_time(from: &mut Decoder<'_>) -> Result<Timestamp> {
-    let seconds = from.signed()?;
-    from.parsed(
-        Timestamp::from_seconds(seconds),
-        "a time of the years 1 to 9999",
-    )
+text_codec! {
+    Email, "an e-mail address";
+    ReleaseId, "a release id";
+    FileName, "a file name";
 }
 
-pub(crate) fn put_limit(out: &mut Encoder, limit: RateLimit) {
-    out.put_integer(limit.requests.get().into());
-    out.put_integer(limit.window_seconds.get().into());
+impl Codec for RecordId {
+    fn put(&self, out: &mut Encoder) {
+        out.put_raw(self.as_bytes());
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        from.array().map(Self::from_bytes)
+    }
 }
 
-pub(crate) fn take_limit(from: &mut Decoder<'_>) -> Result<RateLimit> {
-    let requests: u32 = from.small("a number of requests")?;
-    let window_seconds: u32 = from.small("a number of seconds")?;
-    Ok(RateLimit {
-        requests: from.parsed(requests.try_into().ok(), "at least one request")?,
-        window_seconds: from.parsed(window_seconds.try_into().ok(), "at least a second")?,
-    })
+impl Codec for ContentHash {
+    fn put(&self, out: &mut Encoder) {
+        self.0.put(out);
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        from.array().map(Self)
+    }
 }
 
-fn put_usage(out: &mut Encoder, usage: &Usage) {
-    out.put_integer(usage.requests);
-    out.put_integer(usage.downloads);
-    out.put_integer(usage.client_errors);
-    out.put_integer(usage.limited);
+impl Codec for Day {
+    fn put(&self, out: &mut Encoder) {
+        out.put_integer(self.0.into());
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        from.small("a day").map(Self)
+    }
 }
 
-fn take_usage(from: &mut Decoder<'_>) -> Result<Usage> {
-    Ok(Usage {
-        requests: from.integer()?,
-        downloads: from.integer()?,
-        client_errors: from.integer()?,
-        limited: from.integer()?,
-    })
+impl Codec for Timestamp {
+    fn put(&self, out: &mut Encoder) {
+        out.put_signed(self.seconds());
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        let seconds = from.signed()?;
+        from.parsed(Self::from_seconds(seconds), "a time of the years 1 to 9999")
+    }
+}
+
+// Stored numbers never change their meaning: a new role takes the next one.
+codec! {
+    enum Role, "a role, 0 or 1" { 0 => User, 1 => Admin }
+}
+
+/// The number of a kind of file is its index in [`FileKind::ALL`].
+impl Codec for FileKind {
+    fn put(&self, out: &mut Encoder) {
+        let idx = Self::ALL.iter().position(|known| known == self);
+        out.put_u8(idx.expect("every kind is in the list of all kinds") as u8);
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        let number = from.u8()?;
+        let kind = Self::ALL.get(usize::from(number)).copied();
+        from.parsed(kind, "a kind of file")
+    }
+}
+
+impl Codec for Scopes {
+    fn put(&self, out: &mut Encoder) {
+        out.put_u8(self.bits());
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        let bits = from.u8()?;
+        from.parsed(Self::from_bits(bits), "a set of scopes")
+    }
+}
+
+impl Codec for RateLimit {
+    fn put(&self, out: &mut Encoder) {
+        out.put_integer(self.requests.get().into());
+        out.put_integer(self.window_seconds.get().into());
+    }
+
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        let requests: u32 = from.small("a number of requests")?;
+        let window_seconds: u32 = from.small("a number of seconds")?;
+        Ok(Self {
+            requests: from.parsed(requests.try_into().ok(), "at least one request")?,
+            window_seconds: from.parsed(window_seconds.try_into().ok(), "at least a second")?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -465,10 +454,10 @@ mod tests {
             created_at: at(1_700_000_000),
             disabled_at: Some(at(-5)),
         };
-        assert_eq!(decode_account(&encode_account(&account)).unwrap(), account);
+        assert_eq!(Account::decode(&account.encode()).unwrap(), account);
         account.disabled_at = None;
         account.role = Role::User;
-        assert_eq!(decode_account(&encode_account(&account)).unwrap(), account);
+        assert_eq!(Account::decode(&account.encode()).unwrap(), account);
     }
 
     #[test]
@@ -486,12 +475,12 @@ mod tests {
             revoked_at: None,
             replaced_by: None,
         };
-        assert_eq!(decode_api_key(&encode_api_key(&api_key)).unwrap(), api_key);
+        assert_eq!(ApiKey::decode(&api_key.encode()).unwrap(), api_key);
         api_key.limit = None;
         api_key.account = None;
         api_key.revoked_at = Some(at(3));
         api_key.replaced_by = Some(ApiKeyId(300));
-        assert_eq!(decode_api_key(&encode_api_key(&api_key)).unwrap(), api_key);
+        assert_eq!(ApiKey::decode(&api_key.encode()).unwrap(), api_key);
     }
 
     #[test]
@@ -506,21 +495,21 @@ mod tests {
                 refetch_at: None,
                 is_brought: false,
             };
-            let lasting = encode_cached_file(&file);
+            let lasting = file.encode();
             assert_eq!(lasting[0], VERSION);
-            assert_eq!(decode_cached_file(&lasting).unwrap(), file);
+            assert_eq!(CachedFile::decode(&lasting).unwrap(), file);
             let file = CachedFile {
                 refetch_at: Some(at(9)),
                 ..file
             };
-            let decoded = decode_cached_file(&encode_cached_file(&file)).unwrap();
+            let decoded = CachedFile::decode(&file.encode()).unwrap();
             assert_eq!(decoded, file);
             let brought = CachedFile {
                 refetch_at: None,
                 is_brought: true,
                 ..file
             };
-            let decoded = decode_cached_file(&encode_cached_file(&brought)).unwrap();
+            let decoded = CachedFile::decode(&brought.encode()).unwrap();
             assert_eq!(decoded, brought);
         }
     }
@@ -541,7 +530,7 @@ mod tests {
                 is_pending,
                 ..session.clone()
             };
-            assert_eq!(decode_session(&encode_session(&session)).unwrap(), session);
+            assert_eq!(Session::decode(&session.encode()).unwrap(), session);
         }
         for issuer in [None, Some(AccountId(7))] {
             let link = OneTimeLink {
@@ -550,7 +539,7 @@ mod tests {
                 issuer,
                 expires_at: at(6),
             };
-            assert_eq!(decode_link(&encode_link(&link)).unwrap(), link);
+            assert_eq!(OneTimeLink::decode(&link.encode()).unwrap(), link);
         }
         let sealed = StepSecret::Sealed([3; SEALED_SECRET_BYTES]);
         for secret in [StepSecret::Plain([2; 20]), sealed] {
@@ -559,8 +548,8 @@ mod tests {
                 last_step: 8,
                 recovery_digests: vec![[4; 32]],
             };
-            let stored = encode_second_step(&second);
-            assert_eq!(decode_second_step(&stored).unwrap(), second);
+            let stored = second.encode();
+            assert_eq!(SecondStep::decode(&stored).unwrap(), second);
         }
         let usage = Usage {
             requests: 1,
@@ -568,7 +557,7 @@ mod tests {
             client_errors: 3,
             limited: u64::MAX,
         };
-        assert_eq!(decode_usage(&encode_usage(&usage)).unwrap(), usage);
+        assert_eq!(Usage::decode(&usage.encode()).unwrap(), usage);
         for figures in [vec![], vec![0, 7, u64::MAX], vec![1; FIGURES_MAX]] {
             let stored = encode_figures(&figures);
             assert_eq!(decode_figures(&stored).unwrap(), figures);
@@ -577,7 +566,7 @@ mod tests {
             usage,
             last_used_at: Some(at(7)),
         };
-        assert_eq!(decode_totals(&encode_totals(&totals)).unwrap(), totals);
+        assert_eq!(ApiKeyTotals::decode(&totals.encode()).unwrap(), totals);
         let entry = AuditEntry {
             at: at(8),
             actor: "command line".into(),
@@ -586,10 +575,7 @@ mod tests {
             api_key: Some(ApiKeyId(4)),
             detail: "laptop".into(),
         };
-        assert_eq!(
-            decode_audit_entry(&encode_audit_entry(&entry)).unwrap(),
-            entry
-        );
+        assert_eq!(AuditEntry::decode(&entry.encode()).unwrap(), entry);
         assert_eq!(decode_number(&encode_number(77)).unwrap(), 77);
     }
 

@@ -53,10 +53,15 @@ impl Encoder {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Puts the length of bytes, then the bytes.
+    pub(crate) fn put_bytes(&mut self, bytes: &[u8]) {
+        self.put_integer(bytes.len() as u64);
+        self.put_raw(bytes);
+    }
+
     /// Puts the length of a text, then its bytes.
     pub(crate) fn put_text(&mut self, text: &str) {
-        self.put_integer(text.len() as u64);
-        self.put_raw(text.as_bytes());
+        self.put_bytes(text.as_bytes());
     }
 
     /// Puts 0, or 1 and the value.
@@ -173,9 +178,13 @@ impl<'a> Decoder<'a> {
         T::try_from(value).map_err(|_| self.error(expected))
     }
 
-    pub(crate) fn text(&mut self) -> Result<&'a str> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let bytes_count = self.small("a length that fits the value")?;
-        let bytes = self.raw(bytes_count)?;
+        self.raw(bytes_count)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str> {
+        let bytes = self.bytes()?;
         std::str::from_utf8(bytes).map_err(|_| self.error("text in UTF-8"))
     }
 

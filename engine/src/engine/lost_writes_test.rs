@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{new_account, new_api_key, now, open, open_with};
-use crate::codec::{decode_account, decode_api_key, encode_account, encode_api_key, encode_number};
+use crate::codec::{StoredValue, encode_number};
 use crate::data_dir::DataDir;
 use crate::database::{STATE_FILE, open_store};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Result;
-use crate::model::{AccountId, ApiKeyId, Session};
+use crate::model::{Account, AccountId, ApiKey, ApiKeyId, Session};
 use crate::state::{Change, StateEvent};
 use crate::store::{Store, Table, Transaction};
 use crate::{Engine, MaintenanceTask, StoreKind};
@@ -60,17 +60,17 @@ fn undo(store: &Store) {
             for number in [1, 3_u64] {
                 let row_key = number.to_be_bytes();
                 let stored = rows.get(API_KEYS, &row_key)?.expect("keys stay");
-                let mut api_key = decode_api_key(&stored)?;
+                let mut api_key = ApiKey::decode(&stored)?;
                 assert!(api_key.revoked_at.take().is_some());
-                rows.put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+                rows.put(API_KEYS, &row_key, &api_key.encode())?;
             }
             let row_key = 2_u64.to_be_bytes();
             let stored = rows.get(ACCOUNTS, &row_key)?.expect("it is there");
-            let mut account = decode_account(&stored)?;
+            let mut account = Account::decode(&stored)?;
             assert!(account.disabled_at.take().is_some());
-            rows.put(ACCOUNTS, &row_key, &encode_account(&account))?;
+            rows.put(ACCOUNTS, &row_key, &account.encode())?;
             account.id = AccountId(3);
-            rows.put(ACCOUNTS, &3_u64.to_be_bytes(), &encode_account(&account))
+            rows.put(ACCOUNTS, &3_u64.to_be_bytes(), &account.encode())
         })
         .unwrap();
 }

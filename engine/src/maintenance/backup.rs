@@ -13,7 +13,7 @@ use crate::catalog::{
     ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
     damaged_record,
 };
-use crate::codec::decode_cached_file;
+use crate::codec::StoredValue;
 use crate::data_dir::{DataDir, beside, empty_but_for_blobs, parent_of};
 use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use crate::disk::Disk;
@@ -232,7 +232,7 @@ fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> R
         STATE_TABLES,
         &|table, _, value| {
             if table == FILES {
-                let file = decode_cached_file(value)?;
+                let file = CachedFile::decode(value)?;
                 contents_seen.lock().insert(file.content, file);
             }
             // Offsets in counter files that are not copied.
@@ -292,7 +292,7 @@ fn forget(state: &Store, missing: &HashSet<ContentHash>) -> Result<()> {
     state.write(|rows| {
         let mut row_keys = Vec::new();
         rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
-            let file = value.and_then(decode_cached_file)?;
+            let file = value.and_then(CachedFile::decode)?;
             if missing.contains(&file.content) {
                 row_keys.push(row_key.to_vec());
             }

@@ -2,10 +2,9 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::event_codec::{catalog_event, put_all, put_catalog_event, put_state_event, state_event};
 use super::log::LogEntry;
 use crate::catalog::CatalogEvent;
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Codec, Decoder, Encoder, codec};
 use crate::error::{Error, Result};
 use crate::log_rows::{FRAME_VERSION, FrameOrigin};
 use crate::model::NodeId;
@@ -52,6 +51,15 @@ pub(super) enum Event {
     Departure(Departure),
 }
 
+codec! {
+    enum Event, "a kind of event, 0 to 3" {
+        0 => Catalog(event),
+        1 => State(event),
+        2 => Beat(beat),
+        3 => Departure(departure),
+    }
+}
+
 /// End of a node's time in the cluster, told by itself or by an operator. Nobody waits for it any
 /// more; if it gives another beat, it is there again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +68,8 @@ pub(super) struct Departure {
     /// The last entry that the author knew: a beat after it makes this one void.
     pub(super) as_of: u64,
 }
+
+codec! { struct Departure { node, as_of } }
 
 /// A node's sign of life, every other second.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,29 +97,11 @@ impl LogFrame {
     /// The bytes that are appended.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::new(self.version);
-        out.put_integer(self.epoch);
-        out.put_integer(self.origin.node.0);
-        out.put_integer(self.origin.incarnation);
-        out.put_integer(self.origin.number);
-        put_all(&mut out, &self.events, |out, event| match event {
-            Event::Catalog(event) => {
-                out.put_u8(0);
-                put_catalog_event(out, event);
-            }
-            Event::State(event) => {
-                out.put_u8(1);
-                put_state_event(out, event);
-            }
-            Event::Beat(beat) => {
-                out.put_u8(2);
-                put_beat(out, beat);
-            }
-            Event::Departure(departure) => {
-                out.put_u8(3);
-                out.put_integer(departure.node.0);
-                out.put_integer(departure.as_of);
-            }
-        });
+        self.epoch.put(&mut out);
+        self.origin.node.put(&mut out);
+        self.origin.incarnation.put(&mut out);
+        self.origin.number.put(&mut out);
+        self.events.put(&mut out);
         let mut bytes = out.finish();
         bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
         bytes
@@ -128,26 +120,13 @@ impl LogFrame {
         let found = frame.first().copied().unwrap_or(0);
         let version = found.clamp(FRAME_VERSION, newest);
         let mut from = Decoder::new(frame, version, PLACE)?;
-        let epoch = from.integer()?;
+        let epoch = Codec::take(&mut from)?;
         let origin = FrameOrigin {
-            node: NodeId(from.integer()?),
-            incarnation: from.integer()?,
-            number: from.integer()?,
+            node: Codec::take(&mut from)?,
+            incarnation: Codec::take(&mut from)?,
+            number: Codec::take(&mut from)?,
         };
-        let count = from.integer()?;
-        let mut events = Vec::new();
-        for _ in 0..count {
-            events.push(match from.u8()? {
-                0 => Event::Catalog(catalog_event(&mut from)?),
-                1 => Event::State(state_event(&mut from)?),
-                2 => Event::Beat(beat(&mut from)?),
-                3 => Event::Departure(Departure {
-                    node: NodeId(from.integer()?),
-                    as_of: from.integer()?,
-                }),
-                _ => return Err(from.error("a kind of event, 0 to 3")),
-            });
-        }
+        let events = Codec::take(&mut from)?;
         from.finish()?;
         Ok(Self {
             version,
@@ -170,22 +149,24 @@ pub(super) fn digest_of(body: &[u8]) -> u64 {
     xxh3_64(body)
 }
 
-pub(super) fn put_beat(out: &mut Encoder, beat: &Beat) {
-    out.put_text(&beat.name);
-    out.put_text(&beat.version);
-    out.put_integer(beat.applied);
-    out.put_integer(beat.hashed_at);
-    out.put_raw(&beat.state_hash.to_le_bytes());
-    out.put_u8(beat.reads);
-}
+impl Codec for Beat {
+    fn put(&self, out: &mut Encoder) {
+        self.name.put(out);
+        self.version.put(out);
+        self.applied.put(out);
+        self.hashed_at.put(out);
+        out.put_raw(&self.state_hash.to_le_bytes());
+        out.put_u8(self.reads);
+    }
 
-pub(super) fn beat(from: &mut Decoder<'_>) -> Result<Beat> {
-    Ok(Beat {
-        name: from.text()?.to_owned(),
-        version: from.text()?.to_owned(),
-        applied: from.integer()?,
-        hashed_at: from.integer()?,
-        state_hash: u64::from_le_bytes(from.array()?),
-        reads: from.u8()?,
-    })
+    fn take(from: &mut Decoder<'_>) -> Result<Self> {
+        Ok(Self {
+            name: Codec::take(from)?,
+            version: Codec::take(from)?,
+            applied: Codec::take(from)?,
+            hashed_at: Codec::take(from)?,
+            state_hash: u64::from_le_bytes(from.array()?),
+            reads: from.u8()?,
+        })
+    }
 }

@@ -96,7 +96,7 @@ fn state_events() -> Vec<StateEvent> {
     };
     let mut events: Vec<_> = changes()
         .into_iter()
-        .map(|change| StateEvent::Change(change, by.clone()))
+        .map(|change| StateEvent::Change(by.clone(), change))
         .collect();
     events.extend([
         StateEvent::OpenSession(session(), "hash".into()),

@@ -5,7 +5,6 @@
 
 mod log;
 mod memory_log;
-mod event_codec;
 mod frame;
 #[cfg(test)]
 mod frame_test;

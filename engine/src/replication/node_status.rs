@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::frame::{Beat, beat, put_beat};
-use crate::codec::{Decoder, Encoder};
+use super::frame::Beat;
+use crate::codec::{Codec, Decoder, Encoder};
 use crate::error::Result;
 use crate::log_rows::{BeatRow, FrameOrigin};
 use crate::model::NodeId;
@@ -37,7 +37,7 @@ impl NodeStatus {
         out.put_integer(self.origin.incarnation);
         out.put_integer(self.origin.number);
         out.put_integer(self.beat_seq);
-        put_beat(&mut out, &self.beat);
+        self.beat.put(&mut out);
         BeatRow {
             node: self.node,
             value: Some(out.finish()),
@@ -55,7 +55,7 @@ impl NodeStatus {
         let status = Self {
             node,
             beat_seq: from.integer()?,
-            beat: beat(&mut from)?,
+            beat: Codec::take(&mut from)?,
             heard_at: now,
             is_diverged: false,
             origin,

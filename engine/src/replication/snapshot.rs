@@ -14,7 +14,6 @@ use std::ops::ControlFlow;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::event_codec::{bytes, put_bytes};
 use super::membership::enter;
 use crate::catalog::SHARED_CATALOG_TABLES;
 use crate::codec::{Decoder, Encoder};
@@ -101,8 +100,8 @@ impl BlockWriter<'_> {
             if !is_shared(table, row_key) {
                 return Ok(ControlFlow::Continue(()));
             }
-            put_bytes(&mut block, row_key);
-            put_bytes(&mut block, value);
+            block.put_bytes(row_key);
+            block.put_bytes(value);
             block_bytes += row_key.len() + value.len();
             self.rows += 1;
             if BLOCK_BYTES <= block_bytes {
@@ -219,11 +218,11 @@ fn load_block(from: &mut Decoder<'_>, store: &Store, tables: &[Table]) -> Result
     let mut loaded = 0;
     store.write(|rows| {
         while !from.is_at_end() {
-            let row_key = bytes(from)?;
+            let row_key = from.bytes()?;
             if !is_shared(table, row_key) {
                 return Err(from.error("a row that nodes share"));
             }
-            rows.put(table, row_key, bytes(from)?)?;
+            rows.put(table, row_key, from.bytes()?)?;
             loaded += 1;
         }
         Ok(())

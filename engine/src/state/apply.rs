@@ -13,10 +13,7 @@ use super::tables::{
     FILES, LAST_ACCOUNT, LATEST_SECOND, META, OFFSETS, REGISTRATION, USAGE, account_row,
     api_key_day_row, api_key_row, day_row, last_usage_row, offset_row,
 };
-use crate::codec::{
-    ApiKeyTotals, decode_account, decode_cached_file, decode_number, decode_totals, decode_usage,
-    encode_account, encode_cached_file, encode_figures, encode_number, encode_totals, encode_usage,
-};
+use crate::codec::{ApiKeyTotals, StoredValue, decode_number, encode_figures, encode_number};
 use crate::error::{Error, Result};
 use crate::limits::{FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
 use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogProgress, note_frame, put_progress};
@@ -169,7 +166,7 @@ impl EventStep<'_, '_> {
     fn apply(&mut self, event: &StateEvent) -> Result<Outcome> {
         assert!(FRAME_VERSION <= self.author.version);
         match event {
-            StateEvent::Change(change, by) => self.change_and_audit(change, by),
+            StateEvent::Change(by, change) => self.change_and_audit(change, by),
             StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
             StateEvent::CloseSession(digest) => self.close_session(*digest),
             StateEvent::SealSecret(id, sealed) => self.seal_secret(*id, sealed),
@@ -322,8 +319,7 @@ impl EventStep<'_, '_> {
 
     pub(super) fn put_account(&mut self, account: &Account) -> Result<()> {
         let row_key = account_row(account.id);
-        self.rows
-            .put(ACCOUNTS, &row_key, &encode_account(account))?;
+        self.rows.put(ACCOUNTS, &row_key, &account.encode())?;
         self.effects.push(Effect::Account(account.clone()));
         Ok(())
     }
@@ -336,7 +332,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
             return Ok(Outcome::Unknown);
         };
-        let account = decode_account(&stored)?;
+        let account = Account::decode(&stored)?;
         let mut changed = account.clone();
         change(&mut changed);
         // Without an effect there is no audit entry: setting what is set already is not a change.
@@ -426,9 +422,9 @@ impl EventStep<'_, '_> {
     }
 
     fn add_to_row(&mut self, table: Table, row_key: &[u8], usage: &Usage) -> Result<()> {
-        let mut sum = stored_or_default(self.rows, table, row_key, decode_usage)?;
+        let mut sum = stored_or_default(self.rows, table, row_key, Usage::decode)?;
         sum.add(usage);
-        self.rows.put(table, row_key, &encode_usage(&sum))
+        self.rows.put(table, row_key, &sum.encode())
     }
 
     fn change_totals(
@@ -437,10 +433,10 @@ impl EventStep<'_, '_> {
         change: impl FnOnce(&mut ApiKeyTotals),
     ) -> Result<()> {
         let row_key = api_key_row(id);
-        let mut totals = stored_or_default(self.rows, API_KEY_TOTALS, &row_key, decode_totals)?;
+        let mut totals =
+            stored_or_default(self.rows, API_KEY_TOTALS, &row_key, ApiKeyTotals::decode)?;
         change(&mut totals);
-        self.rows
-            .put(API_KEY_TOTALS, &row_key, &encode_totals(&totals))
+        self.rows.put(API_KEY_TOTALS, &row_key, &totals.encode())
     }
 
     /// Class of an entry. It is routine if an account has changed only what is its own: such
@@ -460,7 +456,7 @@ impl EventStep<'_, '_> {
             return Ok(AuditClass::Security);
         };
         let stored = self.rows.get(ACCOUNTS, &account_row(account));
-        let account = stored.and_then(|stored| stored.map(|row| decode_account(&row)).transpose());
+        let account = stored.and_then(|stored| stored.map(|row| Account::decode(&row)).transpose());
         match account {
             Ok(Some(account)) if account.email.as_str() == by.actor => Ok(AuditClass::Routine),
             Ok(_) | Err(Error::Corrupt { .. }) => Ok(AuditClass::Security),
@@ -477,12 +473,12 @@ impl EventStep<'_, '_> {
         let row_key = release.as_str().as_bytes();
         // A damaged row says nothing of a file: the new one takes its place.
         let known = self.rows.get_or_discard(FILES, row_key)?;
-        let known = known.and_then(|row| decode_cached_file(&row).ok());
+        let known = known.and_then(|row| CachedFile::decode(&row).ok());
         let known = known.map(|file| file.content);
         if known.is_some() && known != *replaces {
             return Ok(Outcome::Stale);
         }
-        self.rows.put(FILES, row_key, &encode_cached_file(file))?;
+        self.rows.put(FILES, row_key, &file.encode())?;
         let effect = FileEffect::Cached(release.clone(), file.clone());
         self.effects.push(Effect::File(effect));
         Ok(Outcome::Done)
@@ -501,7 +497,7 @@ impl EventStep<'_, '_> {
         let mut forgotten = Vec::new();
         self.rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
             // A damaged row is not this content's: it is dropped at the next start.
-            let file = value.and_then(decode_cached_file);
+            let file = value.and_then(CachedFile::decode);
             if file.is_ok_and(|file| file.content == content) {
                 forgotten.push(row_key.to_vec());
             }

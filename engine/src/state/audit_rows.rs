@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::apply::EventStep;
 use super::event::Outcome;
 use super::tables::{AUDIT, AuditClass, LAST_AUDIT, META, audit_row, audit_rows};
-use crate::codec::{decode_audit_entry, decode_number, encode_audit_entry, encode_number};
+use crate::codec::{StoredValue, decode_number, encode_number};
 use crate::error::Result;
 use crate::limits::SIGN_IN_ENTRIES_OF_ACCOUNT_MAX;
 use crate::model::AuditEntry;
@@ -24,7 +24,7 @@ impl EventStep<'_, '_> {
             count -= self.drop_surplus_sign_ins(entry)?;
         }
         let row_key = audit_row(number, class);
-        self.rows.put(AUDIT, &row_key, &encode_audit_entry(entry))?;
+        self.rows.put(AUDIT, &row_key, &entry.encode())?;
         count += 1;
         if class.entries_max() < count && self.drop_oldest(class)? {
             count -= 1;
@@ -87,7 +87,7 @@ impl EventStep<'_, '_> {
             order: ScanOrder::Ascending,
         };
         self.rows.inspect(AUDIT, span, &mut |row_key, value| {
-            Ok(each(row_key, value.and_then(decode_audit_entry).ok()))
+            Ok(each(row_key, value.and_then(AuditEntry::decode).ok()))
         })
     }
 }

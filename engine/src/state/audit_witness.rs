@@ -9,12 +9,10 @@ use std::ops::ControlFlow;
 
 use super::event::Change;
 use super::tables::{ACCOUNTS, API_KEYS, AUDIT, account_row, api_key_row};
-use crate::codec::{
-    decode_account, decode_api_key, decode_audit_entry, encode_account, encode_api_key,
-};
+use crate::codec::StoredValue;
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
-use crate::model::{Account, AccountId, ApiKey, ApiKeyId, Timestamp};
+use crate::model::{Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Timestamp};
 use crate::store::{Span, Store, Transaction};
 
 /// Accounts and keys that are out of use by the log, with the time since when.
@@ -56,7 +54,7 @@ impl Logged {
         store.read(|rows| {
             rows.inspect(AUDIT, Span::ALL, &mut |_, value| {
                 // A damaged entry witnesses nothing.
-                let Ok(entry) = value.and_then(decode_audit_entry) else {
+                let Ok(entry) = value.and_then(AuditEntry::decode) else {
                     return Ok(ControlFlow::Continue(()));
                 };
                 let (action, at) = (entry.action.as_str(), entry.at);
@@ -127,7 +125,7 @@ impl Logged {
     fn keys_of_deleted(&self, rows: &Transaction<'_>) -> Result<Vec<(ApiKeyId, Timestamp)>> {
         let mut owned = Vec::new();
         rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
-            if let Ok(api_key) = value.and_then(decode_api_key)
+            if let Ok(api_key) = value.and_then(ApiKey::decode)
                 && let Some(account) = api_key.account
                 && let Some(at) = self.deleted.get(&account)
             {
@@ -145,13 +143,13 @@ fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Opt
     let Some(stored) = rows.get_or_discard(API_KEYS, &row_key)? else {
         return Ok(None);
     };
-    let Ok(mut api_key) = decode_api_key(&stored) else {
+    let Ok(mut api_key) = ApiKey::decode(&stored) else {
         return Ok(None);
     };
     if !revoke_since(&mut api_key, at) {
         return Ok(None);
     }
-    rows.put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+    rows.put(API_KEYS, &row_key, &api_key.encode())?;
     Ok(Some(contradicted("api_keys", id.0)))
 }
 
@@ -161,13 +159,13 @@ fn disable(rows: &mut Transaction<'_>, id: AccountId, at: Timestamp) -> Result<O
     let Some(stored) = rows.get_or_discard(ACCOUNTS, &row_key)? else {
         return Ok(None);
     };
-    let Ok(mut account) = decode_account(&stored) else {
+    let Ok(mut account) = Account::decode(&stored) else {
         return Ok(None);
     };
     if !disable_since(&mut account, at) {
         return Ok(None);
     }
-    rows.put(ACCOUNTS, &row_key, &encode_account(&account))?;
+    rows.put(ACCOUNTS, &row_key, &account.encode())?;
     Ok(Some(contradicted("accounts", id.0)))
 }
 

@@ -1,5 +1,8 @@
-//! Changes of accounts, keys, sessions and usage.
+//! Changes of accounts, keys, sessions and usage, and their bytes in a log.
+//!
+//! A number that was given to an event or a field never changes its meaning.
 
+use crate::codec::codec;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
     LinkPurpose, OneTimeLink, RateLimit, RecordId, ReleaseId, Role, SEALED_SECRET_BYTES, Scopes,
@@ -16,6 +19,8 @@ pub struct NewAccount {
     pub password_hash: String,
 }
 
+codec! { struct NewAccount { email, display_name, role, password_hash } }
+
 /// An API key to be made; its number is given when it is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of an API key")]
@@ -27,6 +32,10 @@ pub struct NewApiKey {
     pub scopes: Scopes,
     pub limit: Option<RateLimit>,
     pub expires_at: Option<Timestamp>,
+}
+
+codec! {
+    struct NewApiKey { account, name, digest, partial, scopes, limit, expires_at }
 }
 
 /// Usage of one key on one day, to be added to what is stored.
@@ -42,6 +51,8 @@ pub struct UsageDelta {
     pub last_used_at: Option<Timestamp>,
 }
 
+codec! { struct UsageDelta { api_key, day, usage, last_used_at } }
+
 /// Usage that is added once, even if it is handed over again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageBatch {
@@ -50,6 +61,8 @@ pub struct UsageBatch {
     /// Usage to add.
     pub deltas: Vec<UsageDelta>,
 }
+
+codec! { struct UsageBatch { number, deltas } }
 
 /// A part of a counter file that has been read, in bytes from its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +74,8 @@ pub struct AggregatedPart {
     /// End of the part.
     pub to: u64,
 }
+
+codec! { struct AggregatedPart { name, from, to } }
 
 /// Downloads that were read from the files of the counter lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -75,6 +90,8 @@ pub struct DownloadAggregate {
     pub forgotten: Vec<String>,
 }
 
+codec! { struct DownloadAggregate { records, usage, parts, forgotten } }
+
 /// Author and time of a change of accounts or keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By {
@@ -83,6 +100,8 @@ pub struct By {
     /// The moment of the change: when an account or key was made, disabled or revoked.
     pub at: Timestamp,
 }
+
+codec! { struct By { actor, at } }
 
 /// A change of accounts and keys that the audit log records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,6 +177,35 @@ pub enum Change {
     ReplaceRecoveryCodes(AccountId, Vec<[u8; 32]>),
 }
 
+codec! {
+    enum Change, "a change of accounts or keys, 0 to 23" {
+        0 => CreateAccount(new),
+        1 => SetPassword(account, hash),
+        2 => ReplacePassword { account, old, new },
+        3 => SetDisplayName(account, name),
+        4 => SetEmail(account, email),
+        5 => DeleteAccount(account),
+        6 => SetSecondStep(account, second),
+        7 => SetRole(account, role),
+        8 => SetDisabled(account, is_disabled),
+        9 => CloseSessions(account),
+        10 => CreateApiKey(new),
+        11 => RenameApiKey(api_key, name),
+        12 => SetApiKeyLimit(api_key, limit),
+        13 => RevokeApiKey(api_key),
+        14 => RollApiKey(roll),
+        15 => SetRegistration(is_open),
+        16 => IssueLink(link),
+        17 => WithdrawLink(digest),
+        18 => AcceptInvitation(link, new),
+        19 => SetPasswordByLink { account, hash, link },
+        20 => CreateApiKeyWithin(new, bound),
+        21 => RenewApiKey(renewal),
+        22 => ReplaceFeedKey(new),
+        23 => ReplaceRecoveryCodes(account, digests),
+    }
+}
+
 /// Bounds of the keys of an account, those of feeds apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBound {
@@ -166,6 +214,8 @@ pub struct KeyBound {
     /// Active keys, at most.
     pub active_max: u64,
 }
+
+codec! { struct KeyBound { keys_max, active_max } }
 
 /// A new text for an API key, with a new expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,6 +227,8 @@ pub struct KeyRenewal {
     /// Bounds of the owner, if they count.
     pub bound: Option<KeyBound>,
 }
+
+codec! { struct KeyRenewal { roll, expires_at, bound } }
 
 /// A new text for an API key: under a new number it has the name, the account, the scopes, the
 /// limit, the expiry and the usage history of the old one.
@@ -192,11 +244,13 @@ pub struct KeyRoll {
     pub old_ends_at: Timestamp,
 }
 
+codec! { struct KeyRoll { old, digest, partial, old_ends_at } }
+
 impl Change {
     /// Returns the event of this change, made by `actor` at `at`.
     pub fn into_event(self, actor: &str, at: Timestamp) -> StateEvent {
         let actor = actor.to_owned();
-        StateEvent::Change(self, By { actor, at })
+        StateEvent::Change(By { actor, at }, self)
     }
 
     /// The account that there is already and that it concerns.
@@ -269,7 +323,7 @@ impl Change {
 pub enum StateEvent {
     /// Change accounts or keys, and add the line of it to the audit log: both, or neither. What is
     /// refused or changes nothing adds no line.
-    Change(Change, By),
+    Change(By, Change),
     /// Remember a session of someone with the password of this hash. Refused when another hash is
     /// stored by now, or the account is disabled. Above the bound the oldest of its kind ends.
     OpenSession(Session, String),
@@ -309,6 +363,27 @@ pub enum StateEvent {
     AggregateDownloads(DownloadAggregate),
 }
 
+codec! {
+    enum StateEvent, "a change of the state, 0 to 15" {
+        0 => Change(by, change),
+        1 => OpenSession(session, hash),
+        2 => CloseSession(digest),
+        3 => UseCode(account, used),
+        4 => IssueLink(link),
+        5 => TakeLink(digest),
+        6 => DropExpiredSessions(now),
+        7 => AddUsage(batch),
+        8 => KeepFigures(day, figures),
+        9 => Audit(entry),
+        10 => RememberFile(remembered),
+        11 => ForgetFile(release),
+        12 => ForgetContent(content),
+        13 => AggregateDownloads(aggregate),
+        14 => SealSecret(account, sealed),
+        15 => AuditSignIn(entry),
+    }
+}
+
 /// A file that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RememberedFile {
@@ -319,6 +394,8 @@ pub struct RememberedFile {
     /// Content that was known of the release when it was fetched.
     pub replaces: Option<ContentHash>,
 }
+
+codec! { struct RememberedFile { release, file, replaces } }
 
 /// Result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet, HashTable};
 
-use crate::codec::{decode_cached_file, encode_cached_file};
+use crate::codec::StoredValue;
 use crate::error::Result;
 use crate::model::{CachedFile, ContentHash, ReleaseId};
 
@@ -55,12 +55,12 @@ impl FileTable {
 
     /// Puts the file of a release in, in place of the one before.
     pub(super) fn insert(&mut self, release: &ReleaseId, file: &CachedFile) {
-        self.put(file, FileEntry::new(release, &encode_cached_file(file)));
+        self.put(file, FileEntry::new(release, &file.encode()));
     }
 
     /// Puts the file of a row in. Errors: the row is damaged.
     pub(super) fn insert_row(&mut self, release: &ReleaseId, stored: &[u8]) -> Result<()> {
-        let file = decode_cached_file(stored)?;
+        let file = CachedFile::decode(stored)?;
         self.put(&file, FileEntry::new(release, stored));
         Ok(())
     }
@@ -174,7 +174,7 @@ impl FileEntry {
 
     fn file(&self) -> CachedFile {
         let stored = &self.0[1 + usize::from(self.0[0])..];
-        decode_cached_file(stored).expect("it was encoded or decoded here before")
+        CachedFile::decode(stored).expect("it was encoded or decoded here before")
     }
 }
 
@@ -226,7 +226,7 @@ mod tests {
                     if number % 2 == 0 {
                         table.insert(&release, &file(content));
                     } else {
-                        let stored = encode_cached_file(&file(content));
+                        let stored = file(content).encode();
                         table.insert_row(&release, &stored).unwrap();
                         assert!(table.insert_row(&release, &stored[..stored.len() - 1]).is_err());
                     }

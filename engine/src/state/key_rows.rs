@@ -8,7 +8,7 @@ use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, LAST_API_KEY, account_row, api_key_day_row,
     api_key_row, day_of_row,
 };
-use crate::codec::{decode_api_key, encode_api_key};
+use crate::codec::StoredValue;
 use crate::error::Result;
 use crate::model::{AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, Scopes, Timestamp};
 use crate::store::{ScanOrder, Span};
@@ -47,8 +47,7 @@ impl EventStep<'_, '_> {
 
     fn put_api_key(&mut self, api_key: ApiKey) -> Result<Outcome> {
         let row_key = api_key_row(api_key.id);
-        self.rows
-            .put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+        self.rows.put(API_KEYS, &row_key, &api_key.encode())?;
         self.effects.push(Effect::ApiKey(api_key.clone()));
         Ok(Outcome::ApiKey(api_key))
     }
@@ -61,7 +60,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
             return Ok(Outcome::Unknown);
         };
-        let api_key = decode_api_key(&stored)?;
+        let api_key = ApiKey::decode(&stored)?;
         let mut changed = api_key.clone();
         change(&mut changed);
         // Without an effect there is no audit entry: setting what is set already is not a change.
@@ -75,7 +74,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
             return Ok(Outcome::Unknown);
         };
-        let mut api_key = decode_api_key(&stored)?;
+        let mut api_key = ApiKey::decode(&stored)?;
         // The time of the first revocation stands, unless it is still to come.
         if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
             return Ok(Outcome::ApiKey(api_key));
@@ -130,7 +129,7 @@ impl EventStep<'_, '_> {
     /// Visits the keys of an account; those that cannot be read open nothing and are left out.
     fn each_key_of(&self, owner: Option<AccountId>, each: &mut dyn FnMut(ApiKey)) -> Result<()> {
         self.rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
-            if let Ok(api_key) = value.and_then(decode_api_key)
+            if let Ok(api_key) = value.and_then(ApiKey::decode)
                 && api_key.account == owner
             {
                 each(api_key);
@@ -173,7 +172,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
             return Ok(Outcome::Unknown);
         };
-        let expires_at = decode_api_key(&stored)?.expires_at;
+        let expires_at = ApiKey::decode(&stored)?.expires_at;
         self.renew_api_key(
             &KeyRenewal {
                 roll: roll.clone(),
@@ -189,7 +188,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
             return Ok(Outcome::Unknown);
         };
-        let mut old = decode_api_key(&stored)?;
+        let mut old = ApiKey::decode(&stored)?;
         if old.revoked_at.is_some() {
             return Ok(Outcome::Stale);
         }

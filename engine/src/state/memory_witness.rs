@@ -7,12 +7,10 @@ use std::ops::ControlFlow;
 
 use super::store::{RowsOfTable, State};
 use super::tables::{ACCOUNTS, API_KEYS, SECOND_STEPS, SESSIONS};
-use crate::codec::{
-    decode_account, decode_api_key, decode_second_step, decode_session, encode_account,
-    encode_api_key, encode_second_step, encode_session,
-};
+use crate::codec::StoredValue;
 use crate::damage::Treatment;
 use crate::error::{Error, Result};
+use crate::model::{Account, ApiKey, SecondStep, Session};
 use crate::store::{Span, Table};
 
 /// Tables whose readable rows are all kept in memory, and which decide who may do what.
@@ -98,12 +96,12 @@ fn missing_rows(missing: RowsOfTable) -> impl Iterator<Item = Differing> {
 /// A stored value as this version would store it: an older form of the same does not differ.
 fn encoded_now(table: Table, value: &[u8]) -> Result<Vec<u8>> {
     if table == ACCOUNTS {
-        decode_account(value).map(|it| encode_account(&it))
+        Account::decode(value).map(|it| it.encode())
     } else if table == API_KEYS {
-        decode_api_key(value).map(|it| encode_api_key(&it))
+        ApiKey::decode(value).map(|it| it.encode())
     } else if table == SECOND_STEPS {
-        decode_second_step(value).map(|it| encode_second_step(&it))
+        SecondStep::decode(value).map(|it| it.encode())
     } else {
-        decode_session(value).map(|it| encode_session(&it))
+        Session::decode(value).map(|it| it.encode())
     }
 }

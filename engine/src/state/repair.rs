@@ -10,13 +10,10 @@ use super::tables::{
     ACCOUNTS, API_KEYS, APPLIED, AUDIT, AuditClass, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
     LAST_USAGE, LATEST_SECOND, META, SECOND_STEPS, audit_rows, number_of_audit_row,
 };
-use crate::codec::{
-    decode_api_key, decode_audit_entry, decode_number, decode_second_step, encode_number,
-    encode_second_step,
-};
+use crate::codec::{StoredValue, decode_number, encode_number};
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
-use crate::model::SecondStep;
+use crate::model::{ApiKey, AuditEntry, SecondStep};
 use crate::store::{ScanOrder, Span, Store, Table, Transaction};
 
 /// Visitor of rows: row key and value.
@@ -153,14 +150,14 @@ pub(super) fn repair_emails(
 /// step that its owner asked for would be worse than none. An operator can turn it off.
 pub(super) fn repair_second_steps(store: &Store, damage: &DamageLog) -> Result<()> {
     let damaged = each_readable(store, SECOND_STEPS, &mut |_, value| {
-        decode_second_step(value).map(drop)
+        SecondStep::decode(value).map(drop)
     })?;
     if damaged.is_empty() {
         return Ok(());
     }
     store.write(|rows| {
         for row in &damaged {
-            let unusable = encode_second_step(&SecondStep::unusable());
+            let unusable = SecondStep::unusable().encode();
             rows.put(SECOND_STEPS, &row.row_key, &unusable)?;
         }
         Ok(())
@@ -228,14 +225,14 @@ fn last_account(rows: &Transaction<'_>) -> Result<u64> {
     let mut last = last_row(rows, ACCOUNTS)?;
     rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
         let owner = value
-            .and_then(decode_api_key)
+            .and_then(ApiKey::decode)
             .ok()
             .and_then(|key| key.account);
         last = last.max(owner.map_or(0, |id| id.0));
         Ok(ControlFlow::Continue(()))
     })?;
     rows.inspect(AUDIT, Span::ALL, &mut |_, value| {
-        let concerned = value.and_then(decode_audit_entry).ok();
+        let concerned = value.and_then(AuditEntry::decode).ok();
         let account = concerned.and_then(|entry| entry.account);
         last = last.max(account.map_or(0, |id| id.0));
         Ok(ControlFlow::Continue(()))

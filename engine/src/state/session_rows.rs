@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use super::apply::{Effect, EventStep};
 use super::event::Outcome;
 use super::tables::{ACCOUNTS, SESSIONS, account_row};
-use crate::codec::{decode_account, decode_session, encode_session};
+use crate::codec::StoredValue;
 use crate::error::{Error, Result};
 use crate::limits::{PENDING_SIGN_INS_MAX, SESSIONS_MAX};
-use crate::model::{AccountId, Session};
+use crate::model::{Account, AccountId, Session};
 use crate::store::Span;
 
 impl EventStep<'_, '_> {
@@ -29,7 +29,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
             return Ok(Some(Outcome::Unknown));
         };
-        let account = decode_account(&stored)?;
+        let account = Account::decode(&stored)?;
         let is_current = account.password_hash == hash && account.disabled_at.is_none();
         Ok((!is_current).then_some(Outcome::Stale))
     }
@@ -40,7 +40,7 @@ impl EventStep<'_, '_> {
         }
         self.close_surplus_sessions(session)?;
         self.rows
-            .put(SESSIONS, &session.digest, &encode_session(session))?;
+            .put(SESSIONS, &session.digest, &session.encode())?;
         self.effects.push(Effect::SessionOpened(session.clone()));
         Ok(Outcome::Done)
     }
@@ -55,7 +55,7 @@ impl EventStep<'_, '_> {
         let mut kept = Vec::new();
         self.rows.inspect(SESSIONS, Span::ALL, &mut |_, value| {
             // One that cannot be read opens nothing.
-            if let Ok(session) = value.and_then(decode_session)
+            if let Ok(session) = value.and_then(Session::decode)
                 && session.account == new.account
                 && session.is_pending == new.is_pending
             {
@@ -83,7 +83,7 @@ impl EventStep<'_, '_> {
         let mut ended = Vec::new();
         self.rows
             .inspect(SESSIONS, Span::ALL, &mut |row_key, value| {
-                match (row_key.try_into(), value.and_then(decode_session)) {
+                match (row_key.try_into(), value.and_then(Session::decode)) {
                     (_, Ok(session)) if is_ended(&session) => ended.push(session.digest),
                     // Nobody knows whose it was: it ends as well.
                     (Ok(digest), Err(Error::Corrupt { .. })) => ended.push(digest),

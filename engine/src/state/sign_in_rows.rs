@@ -6,22 +6,19 @@ use std::ops::ControlFlow;
 use super::apply::{Effect, EventStep};
 use super::event::{NewAccount, Outcome};
 use super::tables::{ACCOUNTS, API_KEYS, AUDIT, EMAILS, LINKS, SECOND_STEPS, account_row};
-use crate::codec::{
-    decode_account, decode_api_key, decode_audit_entry, decode_link, decode_second_step,
-    encode_audit_entry, encode_link, encode_number, encode_second_step,
-};
+use crate::codec::{StoredValue, encode_number};
 use crate::error::{Error, Result};
 use crate::limits::ONE_TIME_LINKS_MAX;
 use crate::model::{
-    Account, AccountId, ApiKeyId, Email, LinkPurpose, OneTimeLink, Role, SEALED_SECRET_BYTES,
-    SecondStep, StepSecret, Timestamp, UsedCode,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Email, LinkPurpose, OneTimeLink, Role,
+    SEALED_SECRET_BYTES, SecondStep, StepSecret, Timestamp, UsedCode,
 };
 use crate::store::Span;
 
 impl EventStep<'_, '_> {
     fn stored_account(&self, id: AccountId) -> Result<Option<Account>> {
         let stored = self.rows.get(ACCOUNTS, &account_row(id))?;
-        stored.map(|row| decode_account(&row)).transpose()
+        stored.map(|row| Account::decode(&row)).transpose()
     }
 
     /// The address of an account, as the audit log names its owner.
@@ -57,7 +54,7 @@ impl EventStep<'_, '_> {
         let mut owned = Vec::new();
         self.rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
             // A key that cannot be read opens nothing.
-            let api_key = value.and_then(decode_api_key);
+            let api_key = value.and_then(ApiKey::decode);
             if let Ok(api_key) = api_key
                 && api_key.account == Some(id)
             {
@@ -87,11 +84,11 @@ impl EventStep<'_, '_> {
         let mut changed = Vec::new();
         self.rows.inspect(AUDIT, Span::ALL, &mut |row_key, value| {
             // A damaged entry is left out of the log.
-            if let Ok(mut entry) = value.and_then(decode_audit_entry)
+            if let Ok(mut entry) = value.and_then(AuditEntry::decode)
                 && entry.actor == address.as_str()
             {
                 entry.actor = format!("account {}", id.0);
-                changed.push((row_key.to_vec(), encode_audit_entry(&entry)));
+                changed.push((row_key.to_vec(), entry.encode()));
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -111,7 +108,7 @@ impl EventStep<'_, '_> {
         }
         let is_changed = match second {
             Some(second) => {
-                let row = encode_second_step(second);
+                let row = second.encode();
                 self.rows.put(SECOND_STEPS, &account_row(id), &row)?;
                 true
             }
@@ -133,13 +130,12 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
             return Ok(Outcome::Unknown);
         };
-        let mut second = decode_second_step(&stored)?;
+        let mut second = SecondStep::decode(&stored)?;
         if matches!(second.secret, StepSecret::Sealed(_)) {
             return Ok(Outcome::Stale);
         }
         second.secret = StepSecret::Sealed(*sealed);
-        self.rows
-            .put(SECOND_STEPS, &row_key, &encode_second_step(&second))?;
+        self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
         self.effects.push(Effect::SecondStep(id, Some(second)));
         Ok(Outcome::Done)
     }
@@ -149,10 +145,9 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
             return Ok(Outcome::Unknown);
         };
-        let mut second = decode_second_step(&stored)?;
+        let mut second = SecondStep::decode(&stored)?;
         second.recovery_digests = digests.to_vec();
-        self.rows
-            .put(SECOND_STEPS, &row_key, &encode_second_step(&second))?;
+        self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
         self.effects.push(Effect::SecondStep(id, Some(second)));
         Ok(Outcome::Done)
     }
@@ -163,7 +158,7 @@ impl EventStep<'_, '_> {
         let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
             return Ok(Outcome::Unknown);
         };
-        let mut second = decode_second_step(&stored)?;
+        let mut second = SecondStep::decode(&stored)?;
         match used {
             UsedCode::Step(step) if second.last_step < *step => second.last_step = *step,
             UsedCode::Step(_) => return Ok(Outcome::Stale),
@@ -175,8 +170,7 @@ impl EventStep<'_, '_> {
                 second.recovery_digests.remove(idx);
             }
         }
-        self.rows
-            .put(SECOND_STEPS, &row_key, &encode_second_step(&second))?;
+        self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
         self.effects.push(Effect::SecondStep(id, Some(second)));
         Ok(Outcome::Done)
     }
@@ -191,7 +185,7 @@ impl EventStep<'_, '_> {
         {
             self.rows.remove(LINKS, &oldest.digest)?;
         }
-        self.rows.put(LINKS, &link.digest, &encode_link(link))?;
+        self.rows.put(LINKS, &link.digest, &link.encode())?;
         Ok(Outcome::Done)
     }
 
@@ -216,7 +210,9 @@ impl EventStep<'_, '_> {
     /// The link with this digest, if it is valid at this moment.
     fn valid_link(&self, digest: &[u8; 32], at: Timestamp) -> Result<Option<OneTimeLink>> {
         let stored = self.rows.get(LINKS, digest);
-        let link = match stored.and_then(|stored| stored.map(|row| decode_link(&row)).transpose()) {
+        let link = match stored
+            .and_then(|stored| stored.map(|row| OneTimeLink::decode(&row)).transpose())
+        {
             // It opens nothing, as one that was used.
             Err(Error::Corrupt { .. }) => None,
             link => link?,
@@ -298,7 +294,7 @@ impl EventStep<'_, '_> {
     fn links(&self) -> Result<Vec<OneTimeLink>> {
         let mut links = Vec::new();
         self.rows.inspect(LINKS, Span::ALL, &mut |_, value| {
-            match value.and_then(decode_link) {
+            match value.and_then(OneTimeLink::decode) {
                 Err(Error::Corrupt { .. }) => {}
                 link => links.push(link?),
             }

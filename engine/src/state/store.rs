@@ -24,11 +24,7 @@ use super::tables::{
 };
 use super::touched::TouchedCredentials;
 use super::view::View;
-use crate::codec::{
-    ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_figures, decode_link,
-    decode_number, decode_second_step, decode_session, decode_totals, decode_usage, encode_account,
-    encode_api_key, encode_number, encode_second_step, encode_session,
-};
+use crate::codec::{ApiKeyTotals, StoredValue, decode_figures, decode_number, encode_number};
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
@@ -360,18 +356,16 @@ impl State {
         let mut rows = RowsOfTable::new();
         if table == ACCOUNTS {
             let accounts = view.accounts.values();
-            rows.extend(accounts.map(|it| (account_row(it.id).to_vec(), encode_account(it))));
+            rows.extend(accounts.map(|it| (account_row(it.id).to_vec(), it.encode())));
         } else if table == API_KEYS {
             let api_keys = view.api_keys.values();
-            rows.extend(api_keys.map(|it| (api_key_row(it.id).to_vec(), encode_api_key(it))));
+            rows.extend(api_keys.map(|it| (api_key_row(it.id).to_vec(), it.encode())));
         } else if table == SECOND_STEPS {
             let second_steps = view.second_steps.iter();
-            rows.extend(
-                second_steps.map(|(id, it)| (account_row(*id).to_vec(), encode_second_step(it))),
-            );
+            rows.extend(second_steps.map(|(id, it)| (account_row(*id).to_vec(), it.encode())));
         } else if table == SESSIONS {
             let sessions = view.sessions.values();
-            rows.extend(sessions.map(|it| (it.digest.to_vec(), encode_session(it))));
+            rows.extend(sessions.map(|it| (it.digest.to_vec(), it.encode())));
         }
         rows
     }
@@ -440,13 +434,13 @@ impl State {
             ..View::default()
         };
         let unreadable = each_readable(store, ACCOUNTS, &mut |_, value| {
-            view.put_account(logged.account(decode_account(value)?, damage));
+            view.put_account(logged.account(Account::decode(value)?, damage));
             Ok(())
         })?;
         note_disabled(damage, &unreadable);
         view.note_unreadable(ACCOUNTS, unreadable);
         let unreadable = each_readable(store, API_KEYS, &mut |_, value| {
-            view.put_api_key(logged.api_key(decode_api_key(value)?, damage));
+            view.put_api_key(logged.api_key(ApiKey::decode(value)?, damage));
             Ok(())
         })?;
         note_disabled(damage, &unreadable);
@@ -459,12 +453,12 @@ impl State {
         each_readable(store, SECOND_STEPS, &mut |row_key, value| {
             let row_key = row_key.try_into().map_err(|_| bad_row("second_steps"))?;
             let id = AccountId(u64::from_be_bytes(row_key));
-            view.set_second_step(id, Some(decode_second_step(value)?));
+            view.set_second_step(id, Some(SecondStep::decode(value)?));
             Ok(())
         })?;
-        self.each_or_drop(LINKS, &mut |_, value| decode_link(value).map(drop))?;
+        self.each_or_drop(LINKS, &mut |_, value| OneTimeLink::decode(value).map(drop))?;
         self.each_or_drop(SESSIONS, &mut |_, value| {
-            view.put_session(decode_session(value)?);
+            view.put_session(Session::decode(value)?);
             Ok(())
         })?;
         let mut files = FileTable::with_room(self.store.read(|rows| rows.rows_count(FILES))?);
@@ -593,7 +587,7 @@ impl State {
     /// The one-time link with this digest, expired or not.
     pub(crate) fn link(&self, digest: &[u8; 32]) -> Result<Option<OneTimeLink>> {
         let stored = self.store.read(|rows| rows.get(LINKS, digest));
-        match stored.and_then(|stored| stored.map(|row| decode_link(&row)).transpose()) {
+        match stored.and_then(|stored| stored.map(|row| OneTimeLink::decode(&row)).transpose()) {
             // It opens nothing, as one that was used.
             Err(Error::Corrupt { .. }) => Ok(None),
             link => link,
@@ -605,7 +599,7 @@ impl State {
         let mut links = Vec::new();
         self.store.read(|rows| {
             rows.inspect(LINKS, Span::ALL, &mut |_, value| {
-                match value.and_then(decode_link) {
+                match value.and_then(OneTimeLink::decode) {
                     Err(Error::Corrupt { .. }) => {}
                     link => links.push(link?),
                 }
@@ -624,7 +618,7 @@ impl State {
         let row_key = api_key_row(id);
         let stored = self.store.read(|rows| rows.get(API_KEY_TOTALS, &row_key));
         let decoded =
-            stored.and_then(|stored| stored.map(|value| decode_totals(&value)).transpose());
+            stored.and_then(|stored| stored.map(|value| ApiKeyTotals::decode(&value)).transpose());
         let totals = match decoded {
             // Its usage is counted from zero again when it is used next.
             Err(Error::Corrupt { .. }) => ApiKeyTotals::default(),
@@ -645,7 +639,7 @@ impl State {
             to: Some(&end),
             order: ScanOrder::Ascending,
         };
-        self.day_rows(API_KEY_USAGE, span, decode_usage)
+        self.day_rows(API_KEY_USAGE, span, Usage::decode)
     }
 
     pub(crate) fn usage(&self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
@@ -655,7 +649,7 @@ impl State {
             to: Some(&end),
             order: ScanOrder::Ascending,
         };
-        self.day_rows(USAGE, span, decode_usage)
+        self.day_rows(USAGE, span, Usage::decode)
     }
 
     pub(crate) fn figures(&self) -> Result<Vec<(Day, Vec<u64>)>> {
@@ -705,7 +699,7 @@ impl State {
                         return Ok(ControlFlow::Break(()));
                     }
                     let number = number_of_audit_row(row_key).ok_or_else(|| bad_row("audit"))?;
-                    match value.and_then(decode_audit_entry) {
+                    match value.and_then(AuditEntry::decode) {
                         // The log has a gap there, which the numbers show.
                         Err(Error::Corrupt { .. }) => {}
                         entry => {
