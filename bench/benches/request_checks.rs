@@ -9,7 +9,7 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use subcat_engine::{Change, Engine, NewApiKey, Options, RateLimit, Real, Scopes, Usage};
+use subcat_engine::{Change, Engine, NewApiKey, NodeId, Options, RateLimit, Real, Scopes, Usage};
 use subcat_server::api::{AuthResult, ConnectionMemory};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::Config;
@@ -31,6 +31,7 @@ fn service(data: &Path, control: &Control) -> (Arc<Service>, HeaderMap) {
         disk: Arc::new(Real),
         store: config.store,
         counter_lanes: config.workers + 1,
+        node: NodeId(1),
     };
     let clock = Arc::new(SystemClock::new());
     let now = clock.now().timestamp();

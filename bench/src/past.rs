@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    CachedFile, ContentHash, DownloadAggregate, Engine, FileKind, Options, Real, RecordId,
+    CachedFile, ContentHash, DownloadAggregate, Engine, FileKind, NodeId, Options, Real, RecordId,
     ReleaseId, RememberedFile, StateEvent, StoreKind,
 };
 
@@ -22,6 +22,7 @@ pub fn open(data: &Path) -> Result<Engine> {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(data, options).map_err(BenchError::on(format!("open {}", data.display())))
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use subcat_engine::{Engine, Filters, Options, Query, Real, SearchText, StoreKind, VideoType};
+use subcat_engine::{
+    Engine, Filters, NodeId, Options, Query, Real, SearchText, StoreKind, VideoType,
+};
 
 /// Explanation of a free-text search among films.
 pub fn run(data: &Path, text: &str) -> Result<String, Box<dyn Error>> {
@@ -15,6 +17,7 @@ pub fn run(data: &Path, text: &str) -> Result<String, Box<dyn Error>> {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     let engine = Engine::open(data, options)?;
     let filters = Filters {

@@ -6,7 +6,9 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::{DraftValue, Engine, ImportSummary, Options, Real, RecordDraft, StoreKind};
+use subcat_engine::{
+    DraftValue, Engine, ImportSummary, NodeId, Options, Real, RecordDraft, StoreKind,
+};
 
 /// Imports three drafts; returns the summary and the reasons of the rejected ones.
 pub fn run(data: &Path) -> Result<(ImportSummary, Vec<String>), Box<dyn Error>> {
@@ -14,6 +16,7 @@ pub fn run(data: &Path) -> Result<(ImportSummary, Vec<String>), Box<dyn Error>> 
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     let engine = Engine::open(data, options)?;
     let mut importer = engine.catalog().importer();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    DraftValue, Engine, Filters, Options, Query, Real, RecordDraft, SearchText, StoreKind,
+    DraftValue, Engine, Filters, NodeId, Options, Query, Real, RecordDraft, SearchText, StoreKind,
 };
 
 /// Titles that are imported, with their ids.
@@ -22,6 +22,7 @@ pub fn run(data: &Path) -> Result<Vec<String>, Box<dyn Error>> {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     let engine = Engine::open(data, options)?;
     let mut importer = engine.catalog().importer();

@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::{BlobStore, SecondHome};
 use crate::catalog::{
-    CATALOG_TABLES, Catalog, CatalogEvent, CatalogOutcome, ImportWay, Importer, SegmentFiles,
+    CATALOG_TABLES, Catalog, CatalogEvent, CatalogOutcome, ExternalSorter, SegmentFiles,
 };
 use crate::counters::{BusiestRecords, Counters, DownloadTable};
 use crate::damage::{DamageLog, Treatment};
@@ -24,9 +24,10 @@ use crate::limits::{
 use crate::log_rows::{LogPosition, read_position};
 use crate::model::{NodeId, Timestamp};
 use crate::replication::{
-    Attachment, CATALOG_SUM, Followed, Replica, STATE_SUM, SnapshotSummary, write_rows,
+    Attachment, CATALOG_SUM, ChangeLog, Followed, Importer, LocalLog, Replica, STATE_SUM,
+    SnapshotSummary,
 };
-use crate::state::{DownloadAggregate, Outcome, STATE_TABLES, State, StateEvent};
+use crate::state::{DownloadAggregate, Outcome, STATE_TABLES, State, StateEvent, identify};
 use crate::store::{
     MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
 };
@@ -60,8 +61,12 @@ pub(crate) struct Database {
     delta_since: AtomicI64,
     /// Time when counts that are not aggregated were first seen, in seconds.
     counts_since: AtomicI64,
+    /// The node that this data directory is, in a cluster or alone.
+    pub(crate) node: NodeId,
     /// Positions of the two files in the log of a cluster; none outside of one.
     positions: Option<[LogPosition; 2]>,
+    /// The log of a data directory that is in no cluster.
+    alone: Arc<LocalLog>,
     replica: OnceLock<Arc<Replica>>,
     /// True once the directory has entered or left a cluster: it must be opened again.
     pub(crate) has_moved: AtomicBool,
@@ -72,11 +77,13 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens a data directory, or, unless `is_kept`, a temporary one that is removed at the end.
+    /// One that has no identity yet becomes the node `offered`.
     pub(crate) fn open(
         data: &Path,
         disk: Arc<dyn Disk>,
         is_kept: bool,
         lanes_max: usize,
+        offered: NodeId,
     ) -> Result<Self> {
         let data_dir = Arc::new(if is_kept {
             DataDir::open(disk, data)?
@@ -109,12 +116,14 @@ impl Database {
         });
         opened?;
         let downloads = Arc::new(downloads.expect("reading counts does not panic")?);
+        let offered = positions.map_or(offered, |[_, of_state]| of_state.node);
+        let node = identify(state.store(), offered)?;
         let counters = Counters::open(
             Arc::clone(disk),
             data_dir.path("counters"),
             Arc::clone(&downloads),
             lanes_max,
-            &state.offsets(positions.map(|[_, of_state]| of_state.node))?,
+            &state.offsets(node)?,
         )?;
         let blobs = BlobStore::new(
             Arc::clone(disk),
@@ -124,9 +133,11 @@ impl Database {
         blobs.mark_present(0 < state.counts().cached_files);
         let uploads = data_dir.path("uploads");
         let second_home = SecondHome::open(Arc::clone(disk), uploads, positions.is_some())?;
+        let (catalog, state) = (Arc::new(catalog), Arc::new(state));
+        let alone = LocalLog::new(node, Arc::clone(&catalog), Arc::clone(&state));
         let database = Self {
-            catalog: Arc::new(catalog),
-            state: Arc::new(state),
+            catalog,
+            state,
             blobs,
             second_home,
             storing: RwLock::new(()),
@@ -140,7 +151,9 @@ impl Database {
             imports_count: AtomicU64::new(0),
             delta_since: AtomicI64::new(NEVER),
             counts_since: AtomicI64::new(NEVER),
+            node,
             positions,
+            alone: Arc::new(alone),
             replica: OnceLock::new(),
             has_moved: AtomicBool::new(false),
             space: data_dir.space_guard(FREE_BYTES_MIN),
@@ -148,11 +161,6 @@ impl Database {
         };
         database.aggregate_counters(true)?;
         Ok(database)
-    }
-
-    /// This node of a cluster; none outside of one.
-    pub(crate) fn node(&self) -> Option<NodeId> {
-        self.positions.map(|[_, of_state]| of_state.node)
     }
 
     /// Attaches to the log that the data directory follows. Called once, before anything is
@@ -175,18 +183,24 @@ impl Database {
         Ok(replica)
     }
 
-    /// The way of changes: into the log of the cluster, or, outside of one, into the files.
+    /// The log that changes go into: that of the cluster, or, outside of one, its own.
     ///
     /// Errors: the data directory belongs to a cluster, and is not attached to its log.
-    pub(crate) fn replica(&self) -> Result<Option<&Arc<Replica>>> {
+    fn log(&self) -> Result<Arc<dyn ChangeLog>> {
         match (self.positions, self.replica.get()) {
+            (_, Some(replica)) => Ok(Arc::clone(replica) as Arc<dyn ChangeLog>),
+            (None, None) => Ok(Arc::clone(&self.alone) as Arc<dyn ChangeLog>),
             (Some(_), None) => Err(Error::Cluster {
                 problem: "this data directory belongs to a cluster, whose log is not attached: \
                           start the server with cluster.log, or run `subcat cluster leave`"
                     .into(),
             }),
-            (_, replica) => Ok(replica),
         }
+    }
+
+    /// This node's end of the log of a cluster; none outside of one, and before it is attached.
+    pub(crate) fn replica(&self) -> Option<&Arc<Replica>> {
+        self.replica.get()
     }
 
     /// Position in the log of a cluster; none outside of one.
@@ -196,15 +210,11 @@ impl Database {
 
     /// Writes a snapshot of the rows that nodes share.
     pub(crate) fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary> {
-        if let Some(replica) = self.replica.get() {
-            return replica.write_snapshot(out);
+        match self.log() {
+            // Nothing is applied while the log of the cluster is not attached.
+            Err(_) => self.alone.write_snapshot(out),
+            Ok(log) => log.write_snapshot(out),
         }
-        // Nothing is applied.
-        self.catalog.store().read(|catalog| {
-            self.state
-                .store()
-                .read(|state| write_rows(catalog, state, out))
-        })
     }
 
     /// Changes the state durably, for all nodes.
@@ -212,32 +222,25 @@ impl Database {
         // Figures of days are a node's own.
         let is_own = |event: &StateEvent| matches!(event, StateEvent::KeepFigures(..));
         if events.iter().all(is_own) {
-            return self.state.apply(events);
+            return self.alone.change_state(events);
         }
-        match self.replica()? {
-            Some(replica) => replica.change_state(events),
-            None => self.state.apply(events),
-        }
+        self.log()?.change_state(events)
     }
 
     /// Changes records durably, for all nodes.
     pub(crate) fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
-        match self.replica()? {
-            Some(replica) => replica.change_catalog(events),
-            None => self.catalog.commit(events),
-        }
+        self.log()?.change_catalog(events)
     }
 
     /// Begins an import.
     pub(crate) fn importer(&self) -> Importer {
         let number = self.imports_count.fetch_add(1, Ordering::Relaxed);
-        let catalog = Arc::clone(&self.catalog);
-        let way = match self.replica() {
-            Ok(None) => ImportWay::Files,
-            Ok(Some(replica)) => ImportWay::Log(Arc::new(Arc::clone(replica))),
-            Err(error) => ImportWay::Refused(error),
-        };
-        Importer::new(catalog, way, Arc::clone(&self.data_dir), number)
+        let sorter = ExternalSorter::new(
+            Arc::clone(&self.data_dir),
+            format!("import-{number}"),
+            Arc::clone(&self.catalog.import_memory),
+        );
+        Importer::new(Arc::clone(&self.catalog), self.log(), sorter)
     }
 
     /// Requests a reindex job when the delta is old.
@@ -288,11 +291,8 @@ impl Database {
             self.counters.read_aggregate(true, u64::MAX)?;
             return Ok(());
         }
-        // A frame of a log is bounded.
-        let count_max = match self.positions {
-            Some(_) => FRAME_DOWNLOADS_MAX,
-            None => u64::MAX,
-        };
+        let log = self.log();
+        let count_max = log.map_or(FRAME_DOWNLOADS_MAX, |log| log.downloads_max());
         // What is counted meanwhile waits: on a busy service there would be no end.
         let mut bytes_left = self.counters.waiting_bytes().unwrap_or(0);
         loop {
@@ -318,7 +318,7 @@ impl Database {
             applied => applied?,
         };
         if outcomes == [Outcome::Stale] {
-            self.counters.reconcile(&self.state.offsets(self.node())?);
+            self.counters.reconcile(&self.state.offsets(self.node)?);
             return Ok(());
         }
         self.counts_since.store(NEVER, Ordering::Relaxed);

@@ -8,12 +8,14 @@
 //! ```
 //! use std::sync::Arc;
 //! use subcat_engine::{
-//!     DraftValue, Engine, Filters, Options, Query, Real, RecordDraft, SearchText, StoreKind,
+//!     DraftValue, Engine, Filters, NodeId, Options, Query, Real, RecordDraft, SearchText,
+//!     StoreKind,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let dir = tempfile::tempdir()?;
-//! let options = Options { disk: Arc::new(Real), store: StoreKind::Redb, counter_lanes: 0 };
+//! let (disk, store) = (Arc::new(Real), StoreKind::Redb);
+//! let options = Options { disk, store, counter_lanes: 0, node: NodeId(1) };
 //! let engine = Engine::open(&dir.path().join("data"), options)?;
 //!
 //! let mut importer = engine.catalog().importer();
@@ -46,10 +48,11 @@
 //! ```
 //! use std::sync::Arc;
 //! use subcat_engine::{CatalogTerm, Filters, Language, Query, SearchText, VideoType, Year};
-//! # use subcat_engine::{Engine, Options, Real, StoreKind};
+//! # use subcat_engine::{Engine, NodeId, Options, Real, StoreKind};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let options = Options { disk: Arc::new(Real), store: StoreKind::Memory, counter_lanes: 0 };
+//! # let (disk, store) = (Arc::new(Real), StoreKind::Memory);
+//! # let options = Options { disk, store, counter_lanes: 0, node: NodeId(1) };
 //! # let engine = Engine::open("unused".as_ref(), options)?;
 //! let filters = Filters {
 //!     year: Year::new(1985),
@@ -121,8 +124,9 @@ pub use model::{
 };
 
 /// Importing records and folders.
-pub use catalog::{EncodedRecords, ImportSummary, Importer};
+pub use catalog::{EncodedRecords, ImportSummary};
 pub use model::ImportedPath;
+pub use replication::Importer;
 
 /// Search requests.
 pub use query::{

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use subcat_engine::{
     AccountId, ApiKeyId, CachedFile, Change, Disk, DraftValue, Email, Engine, Error, FileFacts,
-    FileKind, FileName, Filters, KeyRoll, LinkPurpose, NewAccount, NewApiKey, OneTimeLink, Options,
-    Query, RateLimit, Real, Record, RecordDraft, RecordId, ReleaseId, Role, Scopes, SearchText,
-    SecondStep, Session, StateEvent, StepSecret, StoreKind, Timestamp, Usage, UsageBatch,
-    UsageDelta, Variant,
+    FileKind, FileName, Filters, KeyRoll, LinkPurpose, NewAccount, NewApiKey, NodeId, OneTimeLink,
+    Options, Query, RateLimit, Real, Record, RecordDraft, RecordId, ReleaseId, Role, Scopes,
+    SearchText, SecondStep, Session, StateEvent, StepSecret, StoreKind, Timestamp, Usage,
+    UsageBatch, UsageDelta, Variant,
 };
 
 /// Records that were ever imported.
@@ -48,6 +48,7 @@ pub fn open_on(disk: Arc<dyn Disk>, data: &Path) -> Result<Engine, Error> {
         disk,
         store: StoreKind::Redb,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(data, options)
 }

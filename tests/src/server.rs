@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use subcat_engine::{
-    AccountId, ApiKey, Change, Disk, DraftValue, Email, Engine, NewAccount, NewApiKey, Options,
-    Outcome, RateLimit, Real, RecordDraft, Role, Scopes, StoreKind, Timestamp,
+    AccountId, ApiKey, Change, Disk, DraftValue, Email, Engine, NewAccount, NewApiKey, NodeId,
+    Options, Outcome, RateLimit, Real, RecordDraft, Role, Scopes, StoreKind, Timestamp,
 };
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
@@ -80,6 +80,7 @@ impl TestServer {
             disk,
             store: config.store,
             counter_lanes: config.workers,
+            node: NodeId(1),
         };
         let engine = Engine::open(&config.data, options).expect("an empty directory opens");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use subcat_engine::{
     AGGREGATE_SECONDS_MAX, ApiKey, ApiKeyId, Change, Day, DraftValue, Engine, FileKind, NewApiKey,
-    Options, Outcome, Real, RecordDraft, RecordId, ReleaseId, Scopes, StoreKind, Timestamp,
+    NodeId, Options, Outcome, Real, RecordDraft, RecordId, ReleaseId, Scopes, StoreKind, Timestamp,
     Variant,
 };
 
@@ -35,6 +35,7 @@ fn open(dir: &Path) -> Engine {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(dir, options).expect("the data directory opens")
 }

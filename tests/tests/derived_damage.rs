@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use subcat_engine::{
-    DraftValue, Engine, Error, Filters, Options, Query, Real, RecordDraft, RecordId, SearchText,
-    StoreKind, Timestamp,
+    DraftValue, Engine, Error, Filters, NodeId, Options, Query, Real, RecordDraft, RecordId,
+    SearchText, StoreKind, Timestamp,
 };
 
 const RECORDS: u64 = 2_000;
@@ -26,6 +26,7 @@ fn open(data: &Path) -> Result<Engine, Error> {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     Engine::open(data, options)
 }

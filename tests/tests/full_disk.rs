@@ -11,8 +11,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use subcat_engine::{
-    DraftValue, Engine, Error, Filters, Options, Query, Real, RecordDraft, RecordId, SearchText,
-    StoreKind, Timestamp,
+    DraftValue, Engine, Error, Filters, NodeId, Options, Query, Real, RecordDraft, RecordId,
+    SearchText, StoreKind, Timestamp,
 };
 
 /// Room for the data and for the 48 MiB that changes ask for.
@@ -62,6 +62,7 @@ fn open(data: &Path) -> Result<Engine, Error> {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(data, options)
 }

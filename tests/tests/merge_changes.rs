@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    Disk, DraftValue, Engine, Filters, Options, Query, Real, RecordDraft, RecordId, SearchText,
-    StoreKind, Timestamp,
+    Disk, DraftValue, Engine, Filters, NodeId, Options, Query, Real, RecordDraft, RecordId,
+    SearchText, StoreKind, Timestamp,
 };
 use subcat_tests::pausing_disk::PausingDisk;
 
@@ -21,6 +21,7 @@ fn open(dir: &Path, disk: Arc<dyn Disk>) -> Engine {
         disk,
         store: StoreKind::Redb,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(dir, options).unwrap()
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    AccountId, Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StepSecret,
-    StoreKind, salvage,
+    AccountId, Disk, DraftValue, Engine, Error, NodeId, Options, Real, RecordDraft, RecordId,
+    StepSecret, StoreKind, salvage,
 };
 use subcat_tests::filled::{fill, now};
 
@@ -22,6 +22,7 @@ fn open(data: &Path) -> Result<Engine, Error> {
         disk: Arc::new(Real),
         store: StoreKind::Redb,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     Engine::open(data, options)
 }

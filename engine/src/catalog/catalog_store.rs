@@ -29,7 +29,8 @@ pub(crate) struct Catalog {
     pub(super) files: SegmentFiles,
     /// Notes what is damaged, for the log.
     pub(super) damage: Arc<DamageLog>,
-    pub(super) import_memory: Arc<MemoryBudget>,
+    /// Memory that imports share.
+    pub(crate) import_memory: Arc<MemoryBudget>,
     pub(super) writer: Mutex<Writer>,
     snapshot: ArcSwap<Snapshot>,
     /// True if a reindex job was requested and has not begun. Searches set it.

@@ -43,7 +43,7 @@ impl EncodedRecords {
     }
 
     /// The records in the order in which they came.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (RecordId, &[u8])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (RecordId, &[u8])> {
         let mut start = 0;
         self.entries.iter().map(move |entry| {
             let stored = &self.bytes[start..entry.end];

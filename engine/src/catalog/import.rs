@@ -9,171 +9,92 @@ use parking_lot::Mutex;
 
 use super::catalog_store::Catalog;
 use super::chunk::Chunk;
-use super::encoded_records::EncodedRecords;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
 use super::import_summary::ImportSummary;
-use super::record_log::{RecordLog, load_through};
 use super::tables::damage_of;
-use crate::data_dir::DataDir;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::limits::{
     COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX, DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_BUILDERS,
 };
-use crate::model::{FieldError, RecordDraft};
 
-/// The way of an import's records.
-pub(crate) enum ImportWay {
-    /// Into the files of this data directory.
-    Files,
-    /// Into the log of a cluster.
-    Log(Arc<dyn RecordLog>),
-    /// None: the log is not attached.
-    Refused(Error),
+/// The summary that [`import_records`] would return now; imports nothing.
+///
+/// Cost: one look-up in the store per record.
+pub(crate) fn preview_records(catalog: &Catalog, records: ExternalSorter) -> Result<ImportSummary> {
+    let mut summary = ImportSummary::default();
+    records.drain(&mut |id, stored| {
+        let outcome = match damage_of(id, catalog.stored_row(id))? {
+            Ok(None) => CatalogOutcome::Inserted,
+            Ok(Some(old)) if old == stored => CatalogOutcome::Unchanged,
+            // A damaged one is replaced.
+            Ok(Some(_)) | Err(_) => CatalogOutcome::Changed,
+        };
+        summary.count(&[outcome]);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(summary)
 }
 
-/// An import in progress. Dropped without [`Importer::finish`], nothing more is loaded.
-pub struct Importer {
-    catalog: Arc<Catalog>,
-    way: ImportWay,
-    sorter: ExternalSorter,
-    /// The draft that is pushed.
-    pushed: EncodedRecords,
-}
-
-impl Importer {
-    pub(crate) fn new(
-        catalog: Arc<Catalog>,
-        way: ImportWay,
-        data_dir: Arc<DataDir>,
-        number: u64,
-    ) -> Self {
-        let name = format!("import-{number}");
-        let budget = Arc::clone(&catalog.import_memory);
-        Self {
+/// Commits records in groups, by id; calls `progress` with the number of records that are durable
+/// after each. Returns when all are searchable.
+///
+/// Groups are committed on this thread, while the next one is read on another, and segments of
+/// those before are built on more.
+pub(crate) fn import_records(
+    catalog: &Catalog,
+    records: ExternalSorter,
+    progress: &mut dyn FnMut(u64),
+) -> Result<ImportSummary> {
+    // A segment file for a handful of records costs more syncs than the delta does.
+    if records.is_small(DELTA_RECORDS_MAX, DELTA_BYTES_MAX) {
+        return load_few(catalog, records, progress);
+    }
+    std::thread::scope(|scope| {
+        // Whoever is ahead waits, so that few groups and chunks are in memory. A chunk may wait
+        // for a builder, as one commit takes longer than another: it waits for the disk.
+        let (group_sender, groups) = sync_channel(0);
+        let reader = scope.spawn(move || send_groups(records, &group_sender));
+        let (sender, receiver) = sync_channel(1);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let builders: Vec<_> = (0..IMPORT_BUILDERS)
+            .map(|_| {
+                let receiver = Arc::clone(&receiver);
+                scope.spawn(move || build_all(catalog, &receiver))
+            })
+            .collect();
+        // The builders' own: without them, sending fails.
+        drop(receiver);
+        let mut loader = Loader {
             catalog,
-            way,
-            sorter: ExternalSorter::new(data_dir, name, budget),
-            pushed: EncodedRecords::default(),
+            sender,
+            progress,
+            summary: ImportSummary::default(),
+            chunk: None,
+        };
+        // Takes the receiver along: after an error, the reader's next group ends it.
+        let loaded = groups
+            .into_iter()
+            .try_for_each(|group| loader.commit_group(group));
+        loader.send();
+        let read = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let loaded = loaded.and(read);
+        let summary = loader.summary;
+        // Closes the channel, which ends the builders; an unsent chunk is abandoned.
+        drop(loader);
+        let built = builders
+            .into_iter()
+            .map(|builder| builder.join().expect("building a segment does not panic"))
+            .fold(Ok(()), Result::and);
+        if built.is_err() || loaded.is_err() {
+            // Committed groups are durable: show them, if the disk allows it.
+            let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
         }
-    }
-
-    /// Validates one draft and adds it. It is imported at the latest by [`Importer::finish`]; of
-    /// two drafts with one id the later counts.
-    ///
-    /// Errors: the outer one is the disk failing; the inner one is the draft's fault, and the
-    /// import goes on.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a draft that was taken in is of no further use"
-    )]
-    pub fn push(&mut self, draft: RecordDraft<'_>) -> Result<Result<(), FieldError>> {
-        let mut pushed = std::mem::take(&mut self.pushed);
-        pushed.clear();
-        let validated = pushed.push(&draft);
-        let appended = self.append(&pushed);
-        // The buffers are reused: an import of a million records allocates them once.
-        self.pushed = pushed;
-        appended.map(|()| validated)
-    }
-
-    /// Adds records that were validated before, as if their drafts were pushed one by one.
-    pub fn append(&mut self, records: &EncodedRecords) -> Result<()> {
-        for (id, stored) in records.iter() {
-            self.sorter.push(id, stored)?;
-        }
-        Ok(())
-    }
-
-    /// The summary that [`Importer::finish`] would return now; imports nothing.
-    ///
-    /// Cost: one look-up in the store per record.
-    pub fn preview(self) -> Result<ImportSummary> {
-        let Self {
-            catalog, sorter, ..
-        } = self;
-        let mut summary = ImportSummary::default();
-        sorter.drain(&mut |id, stored| {
-            let outcome = match damage_of(id, catalog.stored_row(id))? {
-                Ok(None) => CatalogOutcome::Inserted,
-                Ok(Some(old)) if old == stored => CatalogOutcome::Unchanged,
-                // A damaged one is replaced.
-                Ok(Some(_)) | Err(_) => CatalogOutcome::Changed,
-            };
-            summary.count(&[outcome]);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(summary)
-    }
-
-    /// Sorts by id and commits in groups; calls `progress` with the number of records that are
-    /// durable after each. Returns when all are searchable.
-    ///
-    /// Groups are committed on this thread, while the next one is read on another, and segments of
-    /// those before are built on more.
-    pub fn finish(self, progress: &mut dyn FnMut(u64)) -> Result<ImportSummary> {
-        let Self {
-            catalog,
-            way,
-            sorter,
-            ..
-        } = self;
-        match way {
-            ImportWay::Files => {}
-            ImportWay::Log(log) => return load_through(log.as_ref(), sorter, progress),
-            ImportWay::Refused(error) => return Err(error),
-        }
-        // A segment file for a handful of records costs more syncs than the delta does.
-        if sorter.is_small(DELTA_RECORDS_MAX, DELTA_BYTES_MAX) {
-            return load_few(&catalog, sorter, progress);
-        }
-        std::thread::scope(|scope| {
-            let catalog = &*catalog;
-            // Whoever is ahead waits, so that few groups and chunks are in memory. A chunk may wait
-            // for a builder, as one commit takes longer than another: it waits for the disk.
-            let (group_sender, groups) = sync_channel(0);
-            let reader = scope.spawn(move || send_groups(sorter, &group_sender));
-            let (sender, receiver) = sync_channel(1);
-            let receiver = Arc::new(Mutex::new(receiver));
-            let builders: Vec<_> = (0..IMPORT_BUILDERS)
-                .map(|_| {
-                    let receiver = Arc::clone(&receiver);
-                    scope.spawn(move || build_all(catalog, &receiver))
-                })
-                .collect();
-            // The builders' own: without them, sending fails.
-            drop(receiver);
-            let mut loader = Loader {
-                catalog,
-                sender,
-                progress,
-                summary: ImportSummary::default(),
-                chunk: None,
-            };
-            // Takes the receiver along: after an error, the reader's next group ends it.
-            let loaded = groups
-                .into_iter()
-                .try_for_each(|group| loader.commit_group(group));
-            loader.send();
-            let read = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
-            let loaded = loaded.and(read);
-            let summary = loader.summary;
-            // Closes the channel, which ends the builders; an unsent chunk is abandoned.
-            drop(loader);
-            let built = builders
-                .into_iter()
-                .map(|builder| builder.join().expect("building a segment does not panic"))
-                .fold(Ok(()), Result::and);
-            if built.is_err() || loaded.is_err() {
-                // Committed groups are durable: show them, if the disk allows it.
-                let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
-            }
-            // The builder's error first: an error of the loader may be that of the recovery which
-            // the builder made necessary.
-            built?;
-            loaded.map(|()| summary)
-        })
-    }
+        // The builder's error first: an error of the loader may be that of the recovery which
+        // the builder made necessary.
+        built?;
+        loaded.map(|()| summary)
+    })
 }
 
 /// Few records go straight to the delta.

@@ -14,7 +14,7 @@ pub struct ImportSummary {
 }
 
 impl ImportSummary {
-    pub(super) fn count(&mut self, outcomes: &[CatalogOutcome]) {
+    pub(crate) fn count(&mut self, outcomes: &[CatalogOutcome]) {
         for outcome in outcomes {
             match outcome {
                 CatalogOutcome::Inserted => self.inserted += 1,
@@ -26,7 +26,7 @@ impl ImportSummary {
     }
 
     /// Records in all.
-    pub(super) fn records(&self) -> u64 {
+    pub(crate) fn records(&self) -> u64 {
         self.inserted + self.updated + self.unchanged
     }
 }

@@ -20,7 +20,6 @@ mod index_witness;
 mod index_check;
 mod chunk;
 mod import_summary;
-mod record_log;
 mod import;
 mod logged;
 mod merge;
@@ -31,12 +30,11 @@ mod golden_test;
 pub(crate) use catalog_store::Catalog;
 pub use encoded_records::EncodedRecords;
 pub(crate) use event::{CatalogEvent, CatalogOutcome};
-pub(crate) use import::ImportWay;
-pub use import::Importer;
+pub(crate) use external_sort::ExternalSorter;
+pub(crate) use import::{import_records, preview_records};
 pub use import_summary::ImportSummary;
 pub(crate) use index_check::IndexFinding;
 pub(crate) use logged::{LoggedCatalogEvents, LoggedChunk};
-pub(crate) use record_log::{PendingChanges, RecordLog};
 pub(crate) use segment_files::SegmentFiles;
 pub(crate) use tables::{
     ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS,

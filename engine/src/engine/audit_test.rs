@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, Fault, Faulty, Real};
-use crate::model::{AccountId, ApiKeyId, AuditEntry, Email, Role, Scopes, Session, Timestamp};
+use crate::model::{
+    AccountId, ApiKeyId, AuditEntry, Email, NodeId, Role, Scopes, Session, Timestamp,
+};
 use crate::state::{Change, NewAccount, NewApiKey, StateEvent};
 use crate::{Engine, Options, StoreKind};
 
@@ -17,6 +19,7 @@ fn open(dir: &Path, disk: Arc<dyn Disk>) -> crate::Result<Engine> {
         disk,
         store: StoreKind::Redb,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     Engine::open(dir, options)
 }
@@ -187,6 +190,7 @@ fn routine_entries_leave_the_others_alone() {
         disk: Arc::new(Real),
         store: StoreKind::Memory,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     let engine = Engine::open(dir.path(), options).unwrap();
     let ana = AccountId(1);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
 use crate::model::{
-    ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
-    Variant,
+    ApiKeyId, Day, DraftValue, FileKind, NodeId, RecordDraft, RecordId, ReleaseId, Scopes,
+    Timestamp, Variant,
 };
 use crate::state::{Change, NewApiKey};
 use crate::{Engine, Options, StoreKind, restore};
@@ -26,6 +26,7 @@ fn open_with(dir: &Path, disk: Arc<dyn Disk>) -> crate::Result<Engine> {
         disk,
         store: StoreKind::Redb,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(dir, options)
 }
@@ -243,7 +244,7 @@ fn a_half_removed_backup_is_not_one_and_goes_next() {
     faulty.set_fault(Fault::at(faulty.ops_count() + 1));
     engine.remove_older_backups(&folder, 1).unwrap_err();
     faulty.set_fault(Fault::NONE);
-    let refused = restore(&real(), &first, &dir.path().join("new"));
+    let refused = restore(&real(), &first, &dir.path().join("new"), NodeId(1));
     assert!(matches!(refused, Err(Error::Unfinished { .. })));
     assert_eq!(engine.remove_older_backups(&folder, 1).unwrap(), [first]);
 }
@@ -372,17 +373,17 @@ fn a_restored_backup_is_what_it_was_and_the_old_one_is_kept() {
     live(&engine);
     engine.backup(&copy).unwrap();
     import(&engine, 310..400);
-    let refused = restore(&real(), &copy, &data);
+    let refused = restore(&real(), &copy, &data, NodeId(1));
     assert!(matches!(refused, Err(Error::Locked { .. })), "{refused:?}");
     engine.close().unwrap();
     drop(engine);
-    let restored = restore(&real(), &copy, &data).unwrap();
+    let restored = restore(&real(), &copy, &data, NodeId(1)).unwrap();
     assert_eq!((restored.records, restored.files), (310, 3));
     check(&open(&data));
     let replaced = restored.replaced.unwrap();
     assert_eq!(open(&replaced).stats().unwrap().records, 400);
     let elsewhere = dir.path().join("new/place");
-    let restored = restore(&real(), &copy, &elsewhere).unwrap();
+    let restored = restore(&real(), &copy, &elsewhere, NodeId(1)).unwrap();
     assert_eq!(restored.replaced, None);
     check(&open(&elsewhere));
 }
@@ -398,13 +399,13 @@ fn a_restore_keeps_the_sealing_key() {
     engine.backup(&copy).unwrap();
     drop(engine);
     assert_eq!(open(&copy).sealing_key().unwrap(), None);
-    restore(&real(), &copy, &data).unwrap();
+    restore(&real(), &copy, &data, NodeId(1)).unwrap();
     assert_eq!(open(&data).sealing_key().unwrap(), Some([7; 32]));
     let elsewhere = dir.path().join("elsewhere");
-    restore(&real(), &copy, &elsewhere).unwrap();
+    restore(&real(), &copy, &elsewhere, NodeId(1)).unwrap();
     assert_eq!(open(&elsewhere).sealing_key().unwrap(), None);
     let moved = dir.path().join("moved");
-    restore(&real(), &data, &moved).unwrap();
+    restore(&real(), &data, &moved, NodeId(1)).unwrap();
     assert_eq!(open(&moved).sealing_key().unwrap(), Some([7; 32]));
 }
 
@@ -425,7 +426,7 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
     let blob = copy.join("blobs").join(&hash[..2]).join(&hash);
     let good = std::fs::read(&blob).unwrap();
     std::fs::write(&blob, "1\n00:00 X").unwrap();
-    let refused = restore(&real(), &copy, &data);
+    let refused = restore(&real(), &copy, &data, NodeId(1));
     assert!(
         matches!(refused, Err(Error::Damaged { count: 1, .. })),
         "{refused:?}"
@@ -436,12 +437,12 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
         let mut damaged = rows.clone();
         damaged[offset..offset + 64].fill(0x55);
         std::fs::write(copy.join("catalog.redb"), damaged).unwrap();
-        let outcome = restore(&real(), &copy, &data);
+        let outcome = restore(&real(), &copy, &data, NodeId(1));
         assert!(outcome.is_err() || open(&data).verify(false).unwrap().is_empty());
     }
     std::fs::write(copy.join("catalog.redb"), rows).unwrap();
     std::fs::remove_file(copy.join("format")).unwrap();
-    let refused = restore(&real(), &copy, &data);
+    let refused = restore(&real(), &copy, &data, NodeId(1));
     assert!(matches!(refused, Err(Error::Unfinished { .. })));
     check(&open(&data));
     assert!(!dir.path().join("data.restoring").exists());
@@ -460,11 +461,11 @@ fn a_mount_point_gets_the_contents_of_a_backup() {
     faulty.set_mounted(&data);
     let disk: Arc<dyn Disk> = Arc::new(faulty);
     std::fs::create_dir_all(data.join("lost+found")).unwrap();
-    let restored = restore(&disk, &copy, &data).unwrap();
+    let restored = restore(&disk, &copy, &data, NodeId(1)).unwrap();
     assert_eq!((restored.records, restored.replaced), (310, None));
     check(&open(&data));
     import(&open(&data), 400..407);
-    let restored = restore(&disk, &copy, &data).unwrap();
+    let restored = restore(&disk, &copy, &data, NodeId(1)).unwrap();
     assert_eq!(open(&data).stats().unwrap().records, 310);
     let replaced = restored.replaced.unwrap();
     assert_eq!(replaced, data.join("replaced-1"));
@@ -490,8 +491,8 @@ fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
     let counting = Arc::new(Faulty::new(Fault::NONE));
     counting.set_mounted(&data);
     let disk = Arc::clone(&counting) as Arc<dyn Disk>;
-    restore(&real(), &old, &data).unwrap();
-    restore(&disk, &copy, &data).unwrap();
+    restore(&real(), &old, &data, NodeId(1)).unwrap();
+    restore(&disk, &copy, &data, NodeId(1)).unwrap();
     let ops_count = counting.ops_count();
     let (mut old_count, mut new_count) = (0, 0);
     // Its renames are among the last operations.
@@ -500,7 +501,7 @@ fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
         .chain(ops_count - 28..ops_count)
     {
         std::fs::remove_dir_all(&data).unwrap();
-        restore(&real(), &old, &data).unwrap();
+        restore(&real(), &old, &data, NodeId(1)).unwrap();
         let faulty = Faulty::new(Fault {
             first: op_idx,
             count: u64::MAX,
@@ -509,7 +510,7 @@ fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
         faulty.set_mounted(&data);
         let disk: Arc<dyn Disk> = Arc::new(faulty);
         // What is left to do after the last fault is to remove the empty folder.
-        let _ = restore(&disk, &copy, &data);
+        let _ = restore(&disk, &copy, &data, NodeId(1));
         let engine = open(&data);
         let findings = engine.verify(false).unwrap();
         assert!(findings.iter().all(|it| it.is_note), "{findings:?}");
@@ -529,11 +530,11 @@ fn a_directory_in_use_is_not_copied() {
     let (data, source) = (dir.path().join("data"), dir.path().join("source"));
     let engine = open(&source);
     live(&engine);
-    let refused = restore(&real(), &source, &data);
+    let refused = restore(&real(), &source, &data, NodeId(1));
     assert!(matches!(refused, Err(Error::Locked { .. })), "{refused:?}");
     engine.close().unwrap();
     drop(engine);
-    restore(&real(), &source, &data).unwrap();
+    restore(&real(), &source, &data, NodeId(1)).unwrap();
     check(&open(&data));
 }
 
@@ -549,7 +550,7 @@ fn a_restore_needs_no_exchange() {
     import(&open(&data), 0..7);
     let counting = Arc::new(Faulty::new(Fault::NONE));
     let disk = Arc::clone(&counting) as Arc<dyn Disk>;
-    restore(&disk, &copy, &data).unwrap();
+    restore(&disk, &copy, &data, NodeId(1)).unwrap();
     // The exchange is the last but one: the names are synced after it.
     let exchange = Fault {
         first: counting.ops_count() - 2,
@@ -558,7 +559,7 @@ fn a_restore_needs_no_exchange() {
     };
     import(&open(&data), 400..407);
     let disk: Arc<dyn Disk> = Arc::new(Faulty::new(exchange));
-    let restored = restore(&disk, &copy, &data).unwrap();
+    let restored = restore(&disk, &copy, &data, NodeId(1)).unwrap();
     check(&open(&data));
     let replaced = open(&restored.replaced.unwrap());
     assert_eq!(replaced.stats().unwrap().records, 317);
@@ -567,7 +568,7 @@ fn a_restore_needs_no_exchange() {
         errno: Fault::EIO,
         ..exchange
     }));
-    restore(&disk, &copy, &data).unwrap_err();
+    restore(&disk, &copy, &data, NodeId(1)).unwrap_err();
     check(&open(&data));
     assert!(!dir.path().join("data.restoring").exists());
     assert!(!dir.path().join("data.replaced-3").exists());
@@ -590,7 +591,7 @@ fn a_fault_anywhere_in_a_restore_leaves_the_old_or_the_new() {
             errno: Fault::EIO,
         }));
         let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
-        let outcome = restore(&disk, &copy, &data);
+        let outcome = restore(&disk, &copy, &data, NodeId(1));
         let records = open(&data).stats().unwrap().records;
         assert!(records == 7 || records == 310, "operation {op_idx}");
         if outcome.is_ok() {

@@ -3,10 +3,11 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::catalog::{CatalogEvent, CatalogOutcome, Importer};
+use crate::catalog::{CatalogEvent, CatalogOutcome};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::model::{Record, RecordId};
+use crate::replication::Importer;
 use crate::search::Snapshot;
 
 /// The records of an engine, from [`Engine::catalog`](crate::Engine::catalog).

@@ -41,11 +41,16 @@ impl Engine {
         })
     }
 
+    /// Identity of this data directory, in a cluster or alone.
+    pub fn node(&self) -> NodeId {
+        self.database().node
+    }
+
     /// Makes this data directory the beginning of a log with this epoch, which must be empty. The
     /// engine must be opened again.
-    pub fn enter_cluster(&self, node: NodeId, epoch: u64) -> Result<()> {
+    pub fn enter_cluster(&self, epoch: u64) -> Result<()> {
         let position = LogPosition {
-            node,
+            node: self.node(),
             epoch,
             seq: 0,
             digest: 0,
@@ -83,11 +88,11 @@ impl Engine {
     /// index. The engine must be opened again.
     ///
     /// Errors: the snapshot is damaged: the data directory is of no use then.
-    pub fn load_snapshot(&self, from: &mut dyn Read, node: NodeId) -> Result<SnapshotSummary> {
+    pub fn load_snapshot(&self, from: &mut dyn Read) -> Result<SnapshotSummary> {
         let database = self.database();
         let (catalog, state) = (database.catalog.store(), database.state.store());
         database.has_moved.store(true, Ordering::Release);
-        let summary = replication::load_rows(from, catalog, state, node)?;
+        let summary = replication::load_rows(from, catalog, state, database.node)?;
         database.catalog.rebuild_index()?;
         Ok(summary)
     }

@@ -188,7 +188,7 @@ fn in_a_log_that_is_made_anew_nobody_has_said_anything() {
     a.engine.close().unwrap();
     let path = a.kill();
     let engine = open(&path);
-    engine.enter_cluster(NodeId(1), 2).unwrap();
+    engine.enter_cluster(2).unwrap();
     engine.close().unwrap();
     drop(engine);
     log.reset(2).unwrap();

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::test_support::{copy_dir, id, import, new_account, new_api_key, now, open, title_of};
+use super::test_support::{
+    copy_dir, id, import, new_account, new_api_key, now, open, open_as, title_of,
+};
 use crate::disk::Real;
 use crate::log_rows::read_sum;
 use crate::model::{
@@ -99,10 +101,10 @@ impl Node {
 /// The first node of a cluster, with what the data directory had before.
 pub(super) fn found(dir: &Path, log: &Arc<MemoryLog>, node: u64) -> Node {
     let path = dir.join(format!("node-{node}"));
-    let engine = open(&path);
+    let engine = open_as(&path, node);
     import(&engine, 1..=5, "before").unwrap();
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
-    engine.enter_cluster(NodeId(node), 1).unwrap();
+    engine.enter_cluster(1).unwrap();
     engine.close().unwrap();
     drop(engine);
     log.reset(1).unwrap();
@@ -114,10 +116,8 @@ pub(super) fn join(dir: &Path, log: &Arc<MemoryLog>, of: &Node, node: u64) -> No
     let mut snapshot = Vec::new();
     let written = of.engine.write_snapshot(&mut snapshot).unwrap();
     let path = dir.join(format!("node-{node}"));
-    let engine = open(&path);
-    let loaded = engine
-        .load_snapshot(&mut snapshot.as_slice(), NodeId(node))
-        .unwrap();
+    let engine = open_as(&path, node);
+    let loaded = engine.load_snapshot(&mut snapshot.as_slice()).unwrap();
     assert_eq!(loaded, written);
     engine.close().unwrap();
     drop(engine);
@@ -458,7 +458,7 @@ fn a_node_that_is_left_behind_harms_nobody() {
     c.catch_up();
     let path = a.kill();
     let engine = open(&path);
-    engine.enter_cluster(NodeId(1), 2).unwrap();
+    engine.enter_cluster(2).unwrap();
     engine.close().unwrap();
     drop(engine);
     log.reset(2).unwrap();
@@ -551,7 +551,7 @@ fn a_data_directory_leaves_a_cluster_whole_and_may_enter_another() {
     alone.database().aggregate_counters(false).unwrap();
     import(&alone, 1..=9, "alone").unwrap();
     assert_eq!(alone.usage().downloads(id(1)), 5);
-    alone.enter_cluster(NodeId(9), 4).unwrap();
+    alone.enter_cluster(4).unwrap();
     alone.close().unwrap();
     drop(alone);
     let log = Arc::<MemoryLog>::default();
@@ -569,7 +569,7 @@ fn a_damaged_snapshot_is_refused() {
     a.engine.write_snapshot(&mut snapshot).unwrap();
     let load = |bytes: &[u8], name: &str| {
         let engine = open(&dir.path().join(name));
-        let loaded = engine.load_snapshot(&mut &*bytes, NodeId(9));
+        let loaded = engine.load_snapshot(&mut &*bytes);
         loaded.map(drop).unwrap_err()
     };
     for (place, name) in [
@@ -599,11 +599,10 @@ fn a_node_in_memory_follows_too() {
         disk: Arc::new(Real),
         store: StoreKind::Memory,
         counter_lanes: 0,
+        node: NodeId(1),
     };
     let engine = Engine::open(Path::new("unused"), options).unwrap();
-    engine
-        .load_snapshot(&mut snapshot.as_slice(), NodeId(4))
-        .unwrap();
+    engine.load_snapshot(&mut snapshot.as_slice()).unwrap();
     // Its position is read when it is opened, which one in memory is once.
     assert_eq!(engine.log_position(), None);
     assert_eq!(title_of(&engine, 3).unwrap(), "before 3");
@@ -631,10 +630,8 @@ fn a_frame_that_is_in_the_log_twice_is_skipped_by_a_node_that_joins_between() {
     let mut snapshot = Vec::new();
     b.engine.write_snapshot(&mut snapshot).unwrap();
     let path = dir.path().join("node-4");
-    let engine = open(&path);
-    engine
-        .load_snapshot(&mut snapshot.as_slice(), NodeId(4))
-        .unwrap();
+    let engine = open_as(&path, 4);
+    engine.load_snapshot(&mut snapshot.as_slice()).unwrap();
     engine.close().unwrap();
     drop(engine);
     let joined = start(&path, &log);

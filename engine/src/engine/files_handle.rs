@@ -96,10 +96,7 @@ impl FilesHandle<'_> {
             self.database.replica(),
         ) {
             // Clients get their files while the log of the cluster is away.
-            (
-                Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. }),
-                Ok(Some(replica)),
-            ) => {
+            (Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. }), Some(replica)) => {
                 let known = self.cached_file(release);
                 if known.as_ref().map(|file| file.content) != facts.replaces {
                     return Ok(known.unwrap_or(file));

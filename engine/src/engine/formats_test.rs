@@ -12,7 +12,7 @@ use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile};
 use crate::disk::Real;
 use crate::error::Error;
 use crate::model::{
-    AccountId, ApiKeyId, FileFacts, FileKind, LinkPurpose, OneTimeLink, ReleaseId, Role,
+    AccountId, ApiKeyId, FileFacts, FileKind, LinkPurpose, NodeId, OneTimeLink, ReleaseId, Role,
     SecondStep, Session, StepSecret, Usage, Variant,
 };
 use crate::state::{Change, FILES, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
@@ -451,7 +451,7 @@ fn a_backup_of_a_newer_format_is_not_restored() {
     let line = std::fs::read_to_string(copy.join("format")).unwrap();
     std::fs::write(copy.join("format"), line.replace("format 1", "format 2")).unwrap();
     let disk: Arc<dyn crate::Disk> = Arc::new(Real);
-    let refused = restore(&disk, &copy, &data).unwrap_err();
+    let refused = restore(&disk, &copy, &data, NodeId(1)).unwrap_err();
     assert!(matches!(refused, Error::Format { found: 2, .. }));
     ensure_whole(&open(&data));
     assert!(refusal(&copy).contains("or a newer one"));

@@ -16,7 +16,7 @@ use crate::limits::FREE_BYTES_MIN;
 use crate::maintenance::{
     self, BackupSummary, CompactedStore, DatedBackup, EngineStats, Finding, MaintenanceTask, Tasks,
 };
-use crate::model::Timestamp;
+use crate::model::{NodeId, Timestamp};
 use crate::state::{Outcome, StateEvent};
 
 /// Storage engine of the source of truth.
@@ -37,6 +37,9 @@ pub struct Options {
     /// Number of [`CounterLane`](crate::CounterLane)s to hand out: one per worker, and one for the
     /// web pages.
     pub counter_lanes: usize,
+    /// Identity of a data directory that has none yet: a random number, which is made up anew for
+    /// each call. Those of clusters and of counters tell by it whose is what.
+    pub node: NodeId,
 }
 
 /// An open data directory: the catalog, its files, its accounts and keys, and their usage.
@@ -61,8 +64,10 @@ impl Engine {
             disk,
             store,
             counter_lanes,
+            node,
         } = options;
-        let database = Database::open(data, disk, store == StoreKind::Redb, counter_lanes)?;
+        let is_kept = store == StoreKind::Redb;
+        let database = Database::open(data, disk, is_kept, counter_lanes, node)?;
         Ok(Self {
             database,
             tasks: Tasks::default(),

@@ -12,7 +12,7 @@ use super::test_support::{after, now, open, open_with};
 use crate::disk::{Disk, PowerCut, Real};
 use crate::error::Error;
 use crate::limits::{EVICTION_SECONDS, SERVED_SECONDS_MIN};
-use crate::model::{CachedFile, ContentHash, FileKind, ReleaseId, Variant};
+use crate::model::{CachedFile, ContentHash, FileKind, NodeId, ReleaseId, Variant};
 use crate::{BlobSource, Engine, MaintenanceTask, StoreKind, restore};
 
 /// Object storage in memory.
@@ -414,7 +414,7 @@ fn a_backup_knows_what_is_elsewhere_and_what_waits() {
     engine.close().unwrap();
     drop(engine);
     let real: Arc<dyn Disk> = Arc::new(Real);
-    assert_eq!(restore(&real, &copy, &data).unwrap().files, 3);
+    assert_eq!(restore(&real, &copy, &data, NodeId(1)).unwrap().files, 3);
     let engine = attached(&data, &bucket);
     assert_eq!(read(&engine, &files[0]).unwrap(), content(1));
     upload(&engine).unwrap();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use crate::data_dir::DataDir;
 use crate::database::{StoreFile, open_store};
 use crate::disk::{Disk, Real};
-use crate::model::{AccountId, DraftValue, Email, RecordDraft, RecordId, Role, Scopes, Timestamp};
+use crate::model::{
+    AccountId, DraftValue, Email, NodeId, RecordDraft, RecordId, Role, Scopes, Timestamp,
+};
 use crate::state::{Change, NewAccount, NewApiKey, StateEvent};
 use crate::store::Store;
 use crate::{Engine, ImportSummary, Options, StoreKind};
@@ -29,12 +31,24 @@ pub(super) fn open_with(
         disk,
         store,
         counter_lanes: 2,
+        node: NodeId(1),
     };
     Engine::open(dir, options)
 }
 
 pub(super) fn open(dir: &Path) -> Engine {
     open_with(dir, Arc::new(Real), StoreKind::Redb).unwrap()
+}
+
+/// Opens a data directory that becomes this node if it is new.
+pub(super) fn open_as(dir: &Path, node: u64) -> Engine {
+    let options = Options {
+        disk: Arc::new(Real),
+        store: StoreKind::Redb,
+        counter_lanes: 2,
+        node: NodeId(node),
+    };
+    Engine::open(dir, options).unwrap()
 }
 
 /// Runs a test over both kinds of store.

@@ -73,7 +73,7 @@ impl UsageHandle<'_> {
 
     /// Number of the last [`UsageBatch`](crate::UsageBatch) that was added; 0 before the first.
     pub fn last_batch(self) -> Result<u64> {
-        self.database.state.last_usage(self.database.node())
+        self.database.state.last_usage(self.database.node)
     }
 
     /// The latest time that usage was ever added for; 1970 before the first.

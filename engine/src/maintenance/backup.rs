@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
 use crate::log_rows::CLUSTER;
 use crate::model::{CachedFile, ContentHash, RecordId};
-use crate::state::{Contents, FILES, OFFSETS, STATE_TABLES};
+use crate::state::{Contents, FILES, NODE, OFFSETS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
 /// Bytes of rows that are copied in one transaction.
@@ -230,13 +230,14 @@ fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> R
         database.state.store(),
         to,
         STATE_TABLES,
-        &|table, _, value| {
+        &|table, row_key, value| {
             if table == FILES {
                 let file = CachedFile::decode(value)?;
                 contents_seen.lock().insert(file.content, file);
             }
-            // Offsets in counter files that are not copied.
-            Ok(![OFFSETS, CLUSTER].contains(&table))
+            // Offsets in counter files that are not copied, and the node that this one is.
+            let is_own = [OFFSETS, CLUSTER].contains(&table) || (table, row_key) == (META, NODE);
+            Ok(!is_own)
         },
     )?;
     left_out.extend(damage.iter().map(SkippedRow::finding));

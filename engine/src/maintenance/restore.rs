@@ -11,6 +11,7 @@ use crate::data_dir::{
 use crate::database::Database;
 use crate::disk::{DirLock, Disk, publish_file, read_file};
 use crate::error::{Error, Result};
+use crate::model::NodeId;
 
 /// Bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -36,14 +37,15 @@ pub struct Restored {
 ///
 /// The copy is made beside it, opened, checked like [`crate::Engine::verify`] does, made durable,
 /// and exchanged for it in one step. What was there is kept under another name. Killed before
-/// that step, everything is as it was. The sealing key stays: a backup has none.
+/// that step, everything is as it was. The sealing key stays: a backup has none. Of a backup the
+/// copy becomes the node `node`, a random number.
 ///
 /// A directory that cannot be renamed (a mount point, or one whose parent cannot be written) keeps
 /// its name: the copy is made in it, and what was there goes into a folder `replaced-N` in it. Once
 /// that has begun, the next to open the directory finishes it.
 ///
 /// Errors: [`Error::Locked`] when `data` is in use, [`Error::Unfinished`], [`Error::Damaged`].
-pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Restored> {
+pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path, node: NodeId) -> Result<Restored> {
     let Some(format) = read_format(disk.as_ref(), source)? else {
         let path = source.to_path_buf();
         return Err(Error::Unfinished { path });
@@ -68,7 +70,7 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
         beside(data, ".restoring")
     };
     fresh_place(disk.as_ref(), &staging)?;
-    let mut restored = match build(disk, source, format, &staging) {
+    let mut restored = match build(disk, source, format, &staging, node) {
         Ok(restored) => restored,
         Err(error) => {
             // The error is reported; the next restore removes what is left.
@@ -161,7 +163,13 @@ fn carry_sealing_key(disk: &dyn Disk, from: &[&Path], staging: &Path) -> Result<
 }
 
 /// Copies, opens and checks.
-fn build(disk: &Arc<dyn Disk>, source: &Path, format: u32, staging: &Path) -> Result<Restored> {
+fn build(
+    disk: &Arc<dyn Disk>,
+    source: &Path,
+    format: u32,
+    staging: &Path,
+    node: NodeId,
+) -> Result<Restored> {
     let copy = DataDir::open(Arc::clone(disk), staging)?;
     for name in FILES {
         copy_file(&copy, &source.join(name), &staging.join(name))?;
@@ -174,7 +182,7 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, format: u32, staging: &Path) -> Re
     }
     copy.finish_as(format)?;
     drop(copy);
-    let database = Database::open(staging, Arc::clone(disk), true, 0)?;
+    let database = Database::open(staging, Arc::clone(disk), true, 0, node)?;
     let mut findings = verify(&database, true)?;
     findings.retain(|finding| !finding.is_repaired);
     if let Some(first) = findings.first() {

@@ -1,9 +1,9 @@
-//! Identity of a node of a cluster.
+//! Identity of a data directory, as a node of a cluster or alone.
 
 use std::fmt;
 
-/// Identity of a node: a random number that its data directory was given when it joined. Unlike the
-/// node's name, it is never used again by another data directory.
+/// Identity of a node: a random number that its data directory was given when it was made. Unlike
+/// the node's name, it is never used again by another data directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u64);
 

@@ -18,7 +18,7 @@ use crate::log_rows::{
     BeatRow, FrameOrigin, LogPosition, LogProgress, put_position, put_progress, read_sum,
 };
 use crate::model::NodeId;
-use crate::state::{LoggedStateEvents, Outcome, StateEvent};
+use crate::state::{Outcome, StateEvent, StateFrame};
 
 /// Age of the end of the log up to which what follows it is news.
 const NEWS_AGE: Duration = Duration::from_secs(1);
@@ -436,7 +436,7 @@ impl Follower {
             });
             let events: Vec<_> = events.collect();
             if !events.is_empty() {
-                frames.push(LoggedStateEvents {
+                frames.push(StateFrame {
                     version: received.version,
                     origin: received.origin,
                     events,
@@ -447,7 +447,8 @@ impl Follower {
             return Ok(());
         }
         let progress = self.progress(shared, *position);
-        let committed = shared.followed.state.apply_logged(&frames, &progress)?;
+        let committed = shared.followed.state.apply(&frames, Some(&progress));
+        let committed = committed.map_err(|failed| failed.error)?;
         self.state = *position;
         self.heard.clear();
         let mut outcomes = committed.outcomes.into_iter();

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::log_rows::{
     LogPosition, LogProgress, forget_log, last_beats, put_position, put_progress, sum_over,
 };
-use crate::state::{OWN_STATE_ROWS, SHARED_STATE_TABLES, give_rows_to, take_rows_of};
+use crate::state::{OWN_STATE_ROWS, SHARED_STATE_TABLES, forget_others};
 use crate::store::{RowSum, Store};
 
 /// Sum of the rows of `catalog.redb` that nodes share.
@@ -14,11 +14,10 @@ pub(crate) const CATALOG_SUM: RowSum = sum_over(SHARED_CATALOG_TABLES, &[]);
 /// Sum of the rows of `state.redb` that nodes share.
 pub(crate) const STATE_SUM: RowSum = sum_over(SHARED_STATE_TABLES, OWN_STATE_ROWS);
 
-/// Lets both files follow a log from `position` on. What a data directory alone has numbered is
-/// this node's from then on.
+/// Lets both files follow a log from `position` on.
 ///
 /// The state comes last, in one transaction: without its position a data directory is in no
-/// cluster, and nothing in it is numbered for one.
+/// cluster.
 pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> Result<()> {
     // In an empty log nobody has said anything yet, whatever was said in the one before.
     let mut beats = Vec::new();
@@ -36,7 +35,6 @@ pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> R
         put_position(rows, position)
     })?;
     state.write(|rows| {
-        give_rows_to(rows, position.node)?;
         rows.start_sum(STATE_SUM)?;
         put_progress(rows, &progress)
     })
@@ -45,7 +43,7 @@ pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> R
 /// Makes a data directory one alone again, with everything that it has. The state comes first.
 pub(crate) fn leave(catalog: &Store, state: &Store, position: &LogPosition) -> Result<()> {
     state.write(|rows| {
-        take_rows_of(rows, position.node)?;
+        forget_others(rows, position.node)?;
         forget_log(rows)
     })?;
     catalog.write(forget_log)

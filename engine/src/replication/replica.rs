@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::change_log::ChangeQueue;
 use super::follower::Follower;
 use super::frame::{Beat, Departure, Event, FrameVersions, LogFrame};
 use super::log::AppendError;
@@ -17,12 +18,11 @@ use super::shared::{
 };
 use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, repeat};
-use crate::catalog::{CatalogEvent, CatalogOutcome, PendingChanges, RecordLog};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
 use crate::log_rows::{FrameOrigin, LogPosition, last_beats, last_start};
 use crate::model::NodeId;
-use crate::state::{Outcome, StateEvent, TouchedCredentials};
+use crate::state::{StateEvent, TouchedCredentials};
 
 /// Time for which bytes whose fate is not known are appended again.
 const RETRY_LIMIT: Duration = Duration::from_secs(10);
@@ -34,7 +34,7 @@ const APPLY_LIMIT: Duration = Duration::from_secs(10);
 /// A node's end of the log.
 pub struct Replica {
     shared: ReplicaShared,
-    queue: Mutex<Vec<Arc<ChangeTicket>>>,
+    queue: ChangeQueue,
     /// Number of the last frame; held while one is appended.
     appending: Mutex<u64>,
     follower: Mutex<Follower>,
@@ -87,7 +87,7 @@ impl Replica {
                 keys_changed_at: AtomicU64::new(position_max),
                 is_beat_wanted: AtomicBool::new(false),
             },
-            queue: Mutex::default(),
+            queue: ChangeQueue::default(),
             appending: Mutex::new(0),
             follower: Mutex::new(follower),
             fresh_as_of: Mutex::new(None),
@@ -95,56 +95,27 @@ impl Replica {
         })
     }
 
-    /// Changes the state: returns when the events are applied here.
-    pub(crate) fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
-        let events = events.into_iter().map(Event::State).collect();
-        let outcomes = self.change(events)?.into_iter();
-        let of_state = outcomes.filter_map(|outcome| match outcome {
-            EventOutcome::State(outcome) => Some(outcome),
-            EventOutcome::Catalog(_) => None,
-        });
-        Ok(of_state.collect())
-    }
-
-    /// Changes records: returns when searches here find them.
-    pub(crate) fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
-        let events = events.into_iter().map(Event::Catalog).collect();
-        Ok(of_catalog(self.change(events)?))
-    }
-
-    fn change(&self, events: Vec<Event>) -> Result<Vec<EventOutcome>> {
+    pub(super) fn change(&self, events: Vec<Event>) -> Result<Vec<EventOutcome>> {
         let ticket = self.submit(events);
         self.wait_for(&ticket)
     }
 
-    fn submit(&self, events: Vec<Event>) -> Arc<ChangeTicket> {
+    /// Appends changes, in one frame.
+    pub(super) fn submit(&self, events: Vec<Event>) -> Arc<ChangeTicket> {
         let ticket = Arc::new(ChangeTicket::new(events));
         if FRAME_BYTES_MAX < ticket.bytes {
             let problem = format!("a change takes more than {FRAME_BYTES_MAX} bytes of the log");
             ticket.answer(Err(Error::Cluster { problem }));
             return ticket;
         }
-        self.queue.lock().push(Arc::clone(&ticket));
+        self.queue.add(&ticket);
         // One append at a time: whoever is next takes what others have queued meanwhile.
         let mut number = self.appending.lock();
-        while self.queue.lock().iter().any(|it| Arc::ptr_eq(it, &ticket)) {
-            let tickets = self.take_frame();
+        while self.queue.has(&ticket) {
             *number += 1;
-            self.append(*number, tickets);
+            self.append(*number, self.queue.take(FRAME_BYTES_MAX));
         }
         ticket
-    }
-
-    /// Takes tickets from the queue that fit one frame: the oldest.
-    fn take_frame(&self) -> Vec<Arc<ChangeTicket>> {
-        let mut queue = self.queue.lock();
-        let mut bytes = 0;
-        let fit = queue.iter().take_while(|ticket| {
-            bytes += ticket.bytes;
-            bytes <= FRAME_BYTES_MAX
-        });
-        let count = fit.count().max(1).min(queue.len());
-        queue.drain(..count).collect()
     }
 
     fn append(&self, number: u64, tickets: Vec<Arc<ChangeTicket>>) {
@@ -231,7 +202,7 @@ impl Replica {
     }
 
     /// Waits for an answer. Whoever waits applies the log, unless another thread does.
-    fn wait_for(&self, ticket: &ChangeTicket) -> Result<Vec<EventOutcome>> {
+    pub(super) fn wait_for(&self, ticket: &ChangeTicket) -> Result<Vec<EventOutcome>> {
         let end = (self.shared.clock)() + APPLY_LIMIT;
         loop {
             let applied = match self.follower.try_lock() {
@@ -334,7 +305,8 @@ impl Replica {
         while !unannounced.is_empty() {
             let count = unannounced.len().min(ANNOUNCED_FILES_MAX);
             let part: Vec<StateEvent> = unannounced.drain(..count).collect();
-            if let Err(error) = self.change_state(part.clone()) {
+            let events = part.iter().cloned().map(Event::State);
+            if let Err(error) = self.change(events.collect()) {
                 // Told twice, a file is the same.
                 unannounced.extend(part);
                 self.announce_later(unannounced);
@@ -476,36 +448,4 @@ impl FailedAppend {
         );
         Self::stopping(problem, true)
     }
-}
-
-impl RecordLog for Arc<Replica> {
-    fn submit(&self, events: Vec<CatalogEvent>) -> Box<dyn PendingChanges> {
-        let events = events.into_iter().map(Event::Catalog).collect();
-        Box::new(Pending {
-            ticket: Replica::submit(self, events),
-            replica: Self::clone(self),
-        })
-    }
-}
-
-/// A ticket, and whose it is.
-struct Pending {
-    ticket: Arc<ChangeTicket>,
-    replica: Arc<Replica>,
-}
-
-impl PendingChanges for Pending {
-    fn wait(self: Box<Self>) -> Result<Vec<CatalogOutcome>> {
-        self.replica.wait_for(&self.ticket).map(of_catalog)
-    }
-}
-
-/// The outcomes of changes of records.
-fn of_catalog(outcomes: Vec<EventOutcome>) -> Vec<CatalogOutcome> {
-    let outcomes = outcomes.into_iter();
-    let of_catalog = outcomes.filter_map(|outcome| match outcome {
-        EventOutcome::Catalog(outcome) => Some(outcome),
-        EventOutcome::State(_) => None,
-    });
-    of_catalog.collect()
 }

@@ -75,6 +75,26 @@ impl ChangeTicket {
     }
 }
 
+/// Outcomes of changes of the state.
+pub(super) fn of_state(outcomes: Vec<EventOutcome>) -> Vec<Outcome> {
+    let outcomes = outcomes.into_iter();
+    let of_state = outcomes.filter_map(|outcome| match outcome {
+        EventOutcome::State(outcome) => Some(outcome),
+        EventOutcome::Catalog(_) => None,
+    });
+    of_state.collect()
+}
+
+/// Outcomes of changes of records.
+pub(super) fn of_catalog(outcomes: Vec<EventOutcome>) -> Vec<CatalogOutcome> {
+    let outcomes = outcomes.into_iter();
+    let of_catalog = outcomes.filter_map(|outcome| match outcome {
+        EventOutcome::Catalog(outcome) => Some(outcome),
+        EventOutcome::State(_) => None,
+    });
+    of_catalog.collect()
+}
+
 /// About the bytes of an event in a frame, and not fewer.
 fn bytes_of(event: &Event) -> usize {
     const ID_BYTES: usize = 24;

@@ -13,6 +13,7 @@ use super::tables::{
     FILES, LAST_ACCOUNT, LATEST_SECOND, META, OFFSETS, REGISTRATION, USAGE, account_row,
     api_key_day_row, api_key_row, day_row, last_usage_row, offset_row,
 };
+use super::touched::TouchedCredentials;
 use crate::codec::{ApiKeyTotals, StoredValue, decode_number, encode_figures, encode_number};
 use crate::error::{Error, Result};
 use crate::limits::{FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
@@ -59,17 +60,17 @@ pub(super) enum FileEffect {
     Forgotten(ContentHash),
 }
 
-/// Events of one node, as the log of a cluster has them.
+/// Events of one node, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LoggedStateEvents {
+pub(crate) struct StateFrame {
     pub(crate) version: u8,
     pub(crate) origin: FrameOrigin,
     pub(crate) events: Vec<StateEvent>,
 }
 
-/// Result of a frame, or of several in one transaction.
+/// Result of frames in one transaction.
 #[derive(Debug, Default)]
-pub(super) struct AppliedFrame {
+pub(super) struct AppliedFrames {
     /// Number of the transaction.
     pub(super) number: u64,
     /// One per event; none for the events of a frame that was applied before.
@@ -80,60 +81,60 @@ pub(super) struct AppliedFrame {
     pub(super) discarded: Vec<Error>,
 }
 
-/// Applies a frame of events in order.
+/// Applies frames in order. `progress` is that of a shared log, and is noted with what it brought:
+/// a frame may be in such a log twice, and is applied once.
 pub(super) fn apply_state(
     rows: &mut Transaction<'_>,
-    frame: &[StateEvent],
-) -> Result<AppliedFrame> {
-    let mut applied = AppliedFrame {
+    frames: &[StateFrame],
+    progress: Option<&LogProgress>,
+) -> Result<AppliedFrames> {
+    let mut applied = AppliedFrames {
         number: number(rows, META, APPLIED)? + 1,
-        ..AppliedFrame::default()
-    };
-    let author = EventAuthor {
-        version: FRAME_VERSION,
-        node: None,
-    };
-    applied.apply_all(rows, author, frame)?;
-    rows.put(META, APPLIED, &encode_number(applied.number))?;
-    applied.discarded = rows.take_discarded();
-    Ok(applied)
-}
-
-/// Applies frames of the log in order, and notes how far it was applied.
-pub(super) fn apply_logged_state(
-    rows: &mut Transaction<'_>,
-    frames: &[LoggedStateEvents],
-    progress: &LogProgress,
-) -> Result<AppliedFrame> {
-    let mut applied = AppliedFrame {
-        number: number(rows, META, APPLIED)? + 1,
-        ..AppliedFrame::default()
+        ..AppliedFrames::default()
     };
     for frame in frames {
-        if note_frame(rows, frame.origin)? {
-            let author = EventAuthor {
-                version: frame.version,
-                node: Some(frame.origin.node),
-            };
-            applied.apply_all(rows, author, &frame.events)?;
+        if progress.is_none() || note_frame(rows, frame.origin)? {
+            applied.apply(rows, frame)?;
         } else {
             applied.outcomes.extend(frame.events.iter().map(|_| None));
         }
     }
-    put_progress(rows, progress)?;
+    if let Some(progress) = progress {
+        put_progress(rows, progress)?;
+    }
     rows.put(META, APPLIED, &encode_number(applied.number))?;
     applied.discarded = rows.take_discarded();
     Ok(applied)
 }
 
-impl AppliedFrame {
-    fn apply_all(
-        &mut self,
-        rows: &mut Transaction<'_>,
-        author: EventAuthor,
-        events: &[StateEvent],
-    ) -> Result<()> {
-        for event in events {
+impl AppliedFrames {
+    /// The accounts and keys that requests are checked against and that were changed.
+    pub(super) fn touched(&self) -> TouchedCredentials {
+        let mut touched = TouchedCredentials::default();
+        for effect in &self.effects {
+            match effect {
+                Effect::Account(account) => touched.accounts.push(account.id),
+                Effect::AccountDeleted(id) => touched.accounts.push(*id),
+                Effect::ApiKey(api_key) => touched.api_keys.push(api_key.id),
+                Effect::SecondStep(..)
+                // A key is removed only after it was revoked.
+                | Effect::ApiKeyRemoved(_)
+                | Effect::Link
+                | Effect::Registration(_)
+                | Effect::SessionOpened(_)
+                | Effect::SessionClosed(_)
+                | Effect::File(_) => {}
+            }
+        }
+        touched
+    }
+
+    fn apply(&mut self, rows: &mut Transaction<'_>, frame: &StateFrame) -> Result<()> {
+        let author = EventAuthor {
+            version: frame.version,
+            node: frame.origin.node,
+        };
+        for event in &frame.events {
             let outcome = EventStep {
                 rows,
                 effects: &mut self.effects,
@@ -152,8 +153,8 @@ pub(super) struct EventAuthor {
     /// Version of the frame. A rule that is changed asks for it: a program which knows both must do
     /// with a frame what one does that knows the older alone.
     version: u8,
-    /// The node in a cluster: what is numbered per node is numbered for it.
-    pub(super) node: Option<NodeId>,
+    /// Its node: what is numbered per node is numbered for it.
+    pub(super) node: NodeId,
 }
 
 pub(super) struct EventStep<'s, 't> {

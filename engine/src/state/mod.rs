@@ -1,8 +1,8 @@
 //! Accounts, API keys, sessions, usage and cached files: events, their tables, and what is kept of
 //! them in memory.
 //!
-//! [`State::apply`] is the one way to change them: a frame of events becomes one durable
-//! transaction, and only then readers see it.
+//! [`State::apply`] is the one way to change them: frames of events become one durable transaction,
+//! and only then readers see it.
 
 mod event;
 mod tables;
@@ -21,14 +21,13 @@ mod store;
 mod path_rows;
 mod file_rows;
 mod memory_witness;
-mod logged;
 
-pub(crate) use apply::LoggedStateEvents;
+pub(crate) use apply::StateFrame;
 pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
     NewApiKey, Outcome, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
-pub(crate) use node_rows::{give_rows_to, take_rows_of};
-pub(crate) use store::{Contents, State};
-pub(crate) use tables::{FILES, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
+pub(crate) use node_rows::{forget_others, identify};
+pub(crate) use store::{Contents, Failed, State};
+pub(crate) use tables::{FILES, NODE, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
 pub use touched::TouchedCredentials;

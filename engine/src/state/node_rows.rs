@@ -1,61 +1,75 @@
-//! Rows that are numbered per node: those of a data directory alone have no node in their keys.
+//! The node that a data directory is, and rows that are numbered per node.
 
-use std::ops::ControlFlow;
-
-use super::tables::{LAST_USAGE, META, OFFSETS, last_usage_row, offset_row};
-use crate::error::Result;
+use super::tables::{LAST_USAGE, META, NODE, OFFSETS, last_usage_row, node_of_offset, offset_row};
+use crate::codec::{decode_number, encode_number};
+use crate::error::{Error, Result};
+use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::NodeId;
-use crate::store::{Span, Transaction};
+use crate::store::{Store, Transaction};
 
-/// Gives the rows of a data directory alone to a node, which it becomes.
-pub(crate) fn give_rows_to(rows: &mut Transaction<'_>, node: NodeId) -> Result<()> {
-    move_rows(rows, &|name| {
-        // One of a node has a slash.
-        let is_alone = !name.contains('/');
-        is_alone.then(|| offset_row(Some(node), name))
+/// The node that a data directory is. One without an identity becomes `offered`.
+pub(crate) fn identify(store: &Store, offered: NodeId) -> Result<NodeId> {
+    if let Some(stored) = store.read(|rows| rows.get(META, NODE))? {
+        return decode_number(&stored).map(NodeId);
+    }
+    store.write(|rows| {
+        name_rows(rows, offered)?;
+        rows.put(META, NODE, &encode_number(offered.0))
     })?;
-    move_number(rows, LAST_USAGE, &last_usage_row(Some(node)))
+    Ok(offered)
 }
 
-/// Takes the rows of a node back to a data directory alone; forgets those of others.
-pub(crate) fn take_rows_of(rows: &mut Transaction<'_>, node: NodeId) -> Result<()> {
-    let prefix = offset_row(Some(node), "");
-    move_rows(rows, &|name| name.strip_prefix(&prefix).map(str::to_owned))?;
+/// Gives a node the rows that a data directory numbered before it had an identity.
+fn name_rows(rows: &mut Transaction<'_>, node: NodeId) -> Result<()> {
     for row_key in rows.row_keys(OFFSETS)? {
-        if row_key.contains(&b'/') {
+        if node_of_offset(&row_key).is_some() {
+            continue;
+        }
+        let name = String::from_utf8_lossy(&row_key);
+        let offset = match rows.get(OFFSETS, &row_key) {
+            // As for `State::offsets`: nothing is counted twice.
+            Err(Error::Corrupt { .. }) => COUNTER_FILE_BYTES_MAX,
+            offset => offset?.map_or(Ok(0), |value| decode_number(&value))?,
+        };
+        rows.put(
+            OFFSETS,
+            offset_row(node, &name).as_bytes(),
+            &encode_number(offset),
+        )?;
+        rows.remove(OFFSETS, &row_key)?;
+    }
+    if let Some(number) = rows.get(META, LAST_USAGE)? {
+        rows.put(META, &last_usage_row(node), &number)?;
+        rows.remove(META, LAST_USAGE)?;
+    }
+    Ok(())
+}
+
+/// Forgets what the other nodes of a cluster have numbered.
+pub(crate) fn forget_others(rows: &mut Transaction<'_>, node: NodeId) -> Result<()> {
+    for row_key in rows.row_keys(OFFSETS)? {
+        if node_of_offset(&row_key) != Some(node) {
             rows.remove(OFFSETS, &row_key)?;
         }
     }
-    move_number(rows, &last_usage_row(Some(node)), LAST_USAGE)?;
     for row_key in rows.row_keys(META)? {
-        if row_key.starts_with(LAST_USAGE) && row_key != LAST_USAGE {
+        if row_key.starts_with(LAST_USAGE) && row_key != last_usage_row(node) {
             rows.remove(META, &row_key)?;
         }
     }
     Ok(())
 }
 
-/// Gives offsets of counter files the names that `renamed` returns.
-fn move_rows(rows: &mut Transaction<'_>, renamed: &dyn Fn(&str) -> Option<String>) -> Result<()> {
-    let mut moved = Vec::new();
-    rows.inspect(OFFSETS, Span::ALL, &mut |row_key, value| {
-        let name = std::str::from_utf8(row_key).ok().and_then(renamed);
-        if let Some(name) = name {
-            moved.push((row_key.to_vec(), name, value?.to_vec()));
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    for (row_key, name, value) in moved {
-        rows.remove(OFFSETS, &row_key)?;
-        rows.put(OFFSETS, name.as_bytes(), &value)?;
-    }
-    Ok(())
-}
-
-fn move_number(rows: &mut Transaction<'_>, from: &[u8], to: &[u8]) -> Result<()> {
-    if let Some(number) = rows.get(META, from)? {
-        rows.remove(META, from)?;
-        rows.put(META, to, &number)?;
-    }
-    Ok(())
+/// The node of which there are offsets, if it is one alone.
+pub(super) fn only_node(rows: &Transaction<'_>) -> Result<Option<NodeId>> {
+    let row_keys = rows.row_keys(OFFSETS)?;
+    let mut nodes: Vec<NodeId> = row_keys
+        .iter()
+        .filter_map(|it| node_of_offset(it))
+        .collect();
+    nodes.dedup();
+    Ok(match nodes[..] {
+        [node] => Some(node),
+        _ => None,
+    })
 }

@@ -6,9 +6,10 @@
 
 use std::ops::ControlFlow;
 
+use super::node_rows::only_node;
 use super::tables::{
     ACCOUNTS, API_KEYS, APPLIED, AUDIT, AuditClass, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
-    LAST_USAGE, LATEST_SECOND, META, SECOND_STEPS, audit_rows, number_of_audit_row,
+    LATEST_SECOND, META, NODE, SECOND_STEPS, audit_rows, number_of_audit_row,
 };
 use crate::codec::{StoredValue, decode_number, encode_number};
 use crate::damage::{DamageLog, Treatment};
@@ -213,9 +214,11 @@ fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
         LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
         LAST_AUDIT => Some(last_audit_row(rows)?),
         // They are compared with what this process read here, and only from now on.
-        APPLIED | LAST_USAGE => Some(0),
+        APPLIED => Some(0),
         // Only the clock tells the time then.
         LATEST_SECOND => Some(0),
+        // In a cluster its position has it, too.
+        NODE => only_node(rows)?.map(|node| node.0),
         _ => None,
     })
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::{HashMap, HashSet};
 use parking_lot::{Mutex, RwLock};
 
-use super::apply::{AppliedFrame, Effect, FileEffect, apply_state};
+use super::apply::{AppliedFrames, Effect, FileEffect, StateFrame, apply_state};
 use super::audit_witness::revoke_as_logged;
-use super::event::{Outcome, StateEvent};
+use super::event::Outcome;
 use super::file_table::FileTable;
 use super::repair::{
     EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
@@ -28,11 +28,12 @@ use crate::codec::{ApiKeyTotals, StoredValue, decode_figures, decode_number, enc
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
+use crate::log_rows::LogProgress;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email, NodeId,
     OneTimeLink, RecordId, ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
 };
-use crate::store::{ScanOrder, Span, Store, Table, Transaction};
+use crate::store::{ScanOrder, Span, Store, Table};
 
 /// Contents of cached files.
 pub(crate) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
@@ -45,7 +46,6 @@ pub(crate) struct State {
     files: RwLock<FileTable>,
     /// Raised after a file was forgotten or replaced.
     files_generation: AtomicU64,
-    queue: Mutex<Vec<Arc<Ticket>>>,
     /// Notes what is damaged, for the log.
     pub(super) damage: Arc<DamageLog>,
     pub(super) writer: Mutex<FrameWriter>,
@@ -64,17 +64,12 @@ pub(crate) struct StateCounts {
     pub(crate) blob_bytes: u64,
 }
 
-/// Events of one caller, waiting for their frame.
-struct Ticket {
-    events: Vec<StateEvent>,
-    answer: Mutex<Option<Result<Vec<Outcome>>>>,
-}
-
-/// A frame that was not seen to become durable.
-pub(super) struct Failed {
-    pub(super) error: Error,
-    /// True if it may have become durable all the same.
-    is_open: bool,
+/// Frames that were not seen to become durable.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    /// True if they may have become durable all the same.
+    pub(crate) is_open: bool,
 }
 
 impl From<Error> for Failed {
@@ -87,16 +82,12 @@ impl From<Error> for Failed {
 }
 
 /// Result of a transaction that is durable and shown.
+#[derive(Debug)]
 pub(crate) struct Committed {
     /// One per event; none for those of a frame that was applied before.
     pub(crate) outcomes: Vec<Option<Outcome>>,
     pub(crate) touched: TouchedCredentials,
 }
-
-/// Application of events inside a transaction. It may be tried twice.
-pub(super) type Work<'w> = dyn Fn(&mut Transaction<'_>) -> Result<AppliedFrame> + 'w;
-
-const NEVER_SKIPPED: &str = "only frames of a log are skipped";
 
 pub(super) struct FrameWriter {
     /// Frames that are applied and known here.
@@ -113,7 +104,6 @@ impl State {
             view: RwLock::default(),
             files: RwLock::default(),
             files_generation: AtomicU64::new(0),
-            queue: Mutex::default(),
             damage,
             writer: Mutex::new(FrameWriter {
                 applied: 0,
@@ -156,8 +146,8 @@ impl State {
         })
     }
 
-    /// Number of the last batch of usage that was added, of this node if it is one.
-    pub(crate) fn last_usage(&self, node: Option<NodeId>) -> Result<u64> {
+    /// Number of the last batch of usage of a node that was added.
+    pub(crate) fn last_usage(&self, node: NodeId) -> Result<u64> {
         let row_key = last_usage_row(node);
         let stored = self.store.read(|rows| rows.get(META, &row_key))?;
         stored.map_or(Ok(0), |value| decode_number(&value))
@@ -173,10 +163,10 @@ impl State {
         moment.ok_or_else(|| bad_row("meta"))
     }
 
-    /// Offset up to which each log file was aggregated, by name. A file whose offset is damaged is
-    /// taken as aggregated to its end: at most ten seconds of downloads are lost then, while from
-    /// its beginning all of them would count twice.
-    pub(crate) fn offsets(&self, node: Option<NodeId>) -> Result<Vec<(String, u64)>> {
+    /// Offset up to which each log file of a node was aggregated, by name. A file whose offset is
+    /// damaged is taken as aggregated to its end: at most ten seconds of downloads are lost then,
+    /// while from its beginning all of them would count twice.
+    pub(crate) fn offsets(&self, node: NodeId) -> Result<Vec<(String, u64)>> {
         let prefix = offset_row(node, "");
         let own_name = |row_key: &[u8]| {
             let name = String::from_utf8_lossy(row_key);
@@ -196,87 +186,28 @@ impl State {
         Ok(offsets)
     }
 
-    /// Applies events as part of one durable transaction. Callers that come meanwhile share the
-    /// next one.
-    pub(crate) fn apply(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
-        let ticket = Arc::new(Ticket {
-            events,
-            answer: Mutex::new(None),
-        });
-        // Group commit: the first caller with the lock commits the events of all that are queued;
-        // the others find their answer when they get the lock.
-        self.queue.lock().push(Arc::clone(&ticket));
+    /// Applies frames, makes them durable in one transaction, then shows what they changed to
+    /// readers. `progress` is that of the shared log that they come from, if they do.
+    pub(crate) fn apply(
+        &self,
+        frames: &[StateFrame],
+        progress: Option<&LogProgress>,
+    ) -> Result<Committed, Failed> {
         let mut writer = self.writer.lock();
-        let answered = ticket.answer.lock().take();
-        if let Some(answer) = answered {
-            return answer;
-        }
-        let tickets = std::mem::take(&mut *self.queue.lock());
-        self.answer_all(&mut writer, &tickets);
-        drop(writer);
-        let answer = ticket.answer.lock().take();
-        answer.expect("every ticket of the queue is answered")
+        let loads_before = writer.loads_count;
+        let mut committed = self.commit(&mut writer, frames, progress)?;
+        committed.touched.is_everything = loads_before != writer.loads_count;
+        Ok(committed)
     }
 
-    fn answer_all(&self, writer: &mut FrameWriter, tickets: &[Arc<Ticket>]) {
-        let frame: Vec<StateEvent> = tickets
-            .iter()
-            .flat_map(|ticket| ticket.events.iter().cloned())
-            .collect();
-        let is_alone = tickets.len() == 1;
-        match self.commit_frame(writer, &frame) {
-            Ok(outcomes) => {
-                let mut outcomes = outcomes.into_iter();
-                for ticket in tickets {
-                    let own = outcomes.by_ref().take(ticket.events.len()).collect();
-                    *ticket.answer.lock() = Some(Ok(own));
-                }
-            }
-            Err(Failed { error, .. }) if is_alone => {
-                *tickets[0].answer.lock() = Some(Err(error));
-            }
-            // What may be durable must not be applied again.
-            Err(Failed {
-                error,
-                is_open: true,
-            }) => {
-                let text = error.to_string();
-                for ticket in tickets {
-                    *ticket.answer.lock() = Some(Err(Error::Store {
-                        file: "state.redb",
-                        action: "tell whether a commit is durable",
-                        source: text.clone().into(),
-                    }));
-                }
-            }
-            // One caller's fault must not be everyone's.
-            Err(_) => {
-                for ticket in tickets {
-                    let answer = self.commit_frame(writer, &ticket.events);
-                    *ticket.answer.lock() = Some(answer.map_err(|failed| failed.error));
-                }
-            }
-        }
-    }
-
-    fn commit_frame(
+    fn commit(
         &self,
         writer: &mut FrameWriter,
-        frame: &[StateEvent],
-    ) -> Result<Vec<Outcome>, Failed> {
-        let applied = self.commit(writer, &|rows| apply_state(rows, frame))?;
-        let outcomes = applied.outcomes.into_iter();
-        Ok(outcomes.map(|it| it.expect(NEVER_SKIPPED)).collect())
-    }
-
-    /// Applies events, makes them durable, then shows what they changed to readers.
-    pub(super) fn commit(
-        &self,
-        writer: &mut FrameWriter,
-        work: &Work<'_>,
+        frames: &[StateFrame],
+        progress: Option<&LogProgress>,
     ) -> Result<Committed, Failed> {
         self.settle(writer)?;
-        let committed = self.try_commit(writer, work);
+        let committed = self.try_commit(writer, frames, progress);
         if let Err(Failed {
             error: Error::Corrupt { .. },
             is_open: false,
@@ -284,7 +215,7 @@ impl State {
             && self.store_kept_tables_again()? != 0
         {
             // A row was damaged since it was read into memory, and is whole again.
-            return self.try_commit(writer, work);
+            return self.try_commit(writer, frames, progress);
         }
         committed
     }
@@ -306,10 +237,15 @@ impl State {
         }
     }
 
-    fn try_commit(&self, writer: &mut FrameWriter, work: &Work<'_>) -> Result<Committed, Failed> {
+    fn try_commit(
+        &self,
+        writer: &mut FrameWriter,
+        frames: &[StateFrame],
+        progress: Option<&LogProgress>,
+    ) -> Result<Committed, Failed> {
         let mut applied = None;
         let committed = self.store.write(|rows| {
-            applied = Some(work(rows)?);
+            applied = Some(apply_state(rows, frames, progress)?);
             Ok(())
         });
         if let Err(error) = committed {
@@ -324,13 +260,13 @@ impl State {
                 return Err(Failed { error, is_open });
             }
         }
-        let applied: AppliedFrame = applied.expect("a frame that is durable was applied");
+        let applied: AppliedFrames = applied.expect("a frame that is durable was applied");
         // Only now: readers never see what a power cut could take back.
         writer.applied = applied.number;
         for error in &applied.discarded {
             self.damage.note(error, Treatment::CountedAnew);
         }
-        let touched = TouchedCredentials::of(&applied.effects);
+        let touched = applied.touched();
         self.show(applied.effects);
         Ok(Committed {
             outcomes: applied.outcomes,
@@ -386,23 +322,9 @@ impl State {
         if effects.is_empty() {
             return;
         }
-        let mut of_files = Vec::new();
         let mut view = self.view.write();
-        for effect in effects {
-            match effect {
-                Effect::Account(account) => view.put_account(account),
-                Effect::AccountDeleted(id) => view.remove_account(id),
-                Effect::SecondStep(id, second) => view.set_second_step(id, second),
-                Effect::ApiKey(api_key) => view.put_api_key(api_key),
-                Effect::ApiKeyRemoved(id) => view.remove_api_key(id),
-                // Links are read from the file.
-                Effect::Link => {}
-                Effect::Registration(is_open) => view.registration = Some(is_open),
-                Effect::SessionOpened(session) => view.put_session(session),
-                Effect::SessionClosed(digest) => view.remove_session(&digest),
-                Effect::File(effect) => of_files.push(effect),
-            }
-        }
+        let of_files = effects.into_iter().filter_map(|effect| view.follow(effect));
+        let of_files: Vec<FileEffect> = of_files.collect();
         drop(view);
         for effect in of_files {
             let mut files = self.files.write();
@@ -418,6 +340,12 @@ impl State {
                 self.files_generation.fetch_add(1, Ordering::Release);
             }
         }
+    }
+
+    /// Shows a file that is not stored yet: it is known until the process ends.
+    pub(crate) fn show_file(&self, release: &ReleaseId, file: &CachedFile) {
+        let effect = FileEffect::Cached(release.clone(), file.clone());
+        self.show(vec![Effect::File(effect)]);
     }
 
     /// Reads everything that is kept in memory. Damaged rows are set right or left out.

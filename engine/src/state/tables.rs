@@ -83,16 +83,19 @@ pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
 /// node's own.
 const _: () = assert!(STATE_TABLES.len() == SHARED_STATE_TABLES.len() + 3);
 
-/// Rows of shared tables that are a node's own: how many frames share a transaction differs.
-pub(crate) const OWN_STATE_ROWS: &[(Table, &[u8])] = &[(META, APPLIED)];
+/// Rows of shared tables that are a node's own: which one it is, and how many frames shared a
+/// transaction.
+pub(crate) const OWN_STATE_ROWS: &[(Table, &[u8])] = &[(META, APPLIED), (META, NODE)];
 
+/// Identity of the node that this data directory is.
+pub(crate) const NODE: &[u8] = b"node";
 /// Number of frames that were applied.
 pub(super) const APPLIED: &[u8] = b"applied";
 /// Number of the last account that was made.
 pub(super) const LAST_ACCOUNT: &[u8] = b"last account";
 /// Number of the last key that was made.
 pub(super) const LAST_API_KEY: &[u8] = b"last api key";
-/// Number of the last batch of usage that was added.
+/// Number of the last batch of usage that was added; the node follows.
 pub(super) const LAST_USAGE: &[u8] = b"last usage";
 /// The latest second that was ever seen.
 pub(super) const LATEST_SECOND: &[u8] = b"latest second";
@@ -113,21 +116,20 @@ const AUDIT_ROUTINE: u64 = 1 << 63;
 /// Bit of an audit row's key that marks an entry about a sign-in; the lower ones hold its number.
 const AUDIT_SIGN_IN: u64 = 1 << 62;
 
-/// Row of the number of the last batch of usage of a node, or of this data directory alone.
-pub(super) fn last_usage_row(node: Option<NodeId>) -> Vec<u8> {
-    let mut row_key = LAST_USAGE.to_vec();
-    if let Some(node) = node {
-        row_key.extend_from_slice(format!(" {node}").as_bytes());
-    }
-    row_key
+/// Row of the number of the last batch of usage of a node.
+pub(super) fn last_usage_row(node: NodeId) -> Vec<u8> {
+    [LAST_USAGE, format!(" {node}").as_bytes()].concat()
 }
 
-/// Row of a counter file of a node, or of this data directory alone.
-pub(super) fn offset_row(node: Option<NodeId>, name: &str) -> String {
-    match node {
-        Some(node) => format!("{node}/{name}"),
-        None => name.to_owned(),
-    }
+/// Row of a counter file of a node.
+pub(super) fn offset_row(node: NodeId, name: &str) -> String {
+    format!("{node}/{name}")
+}
+
+/// Node of the row of a counter file.
+pub(super) fn node_of_offset(row_key: &[u8]) -> Option<NodeId> {
+    let (node, _) = std::str::from_utf8(row_key).ok()?.split_once('/')?;
+    u64::from_str_radix(node, 16).ok().map(NodeId)
 }
 
 /// Class of an entry of the audit log. Of each the oldest goes when there are too many, so that

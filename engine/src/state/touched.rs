@@ -1,6 +1,5 @@
 //! Accounts and keys that a transaction has changed.
 
-use super::apply::Effect;
 use crate::model::{AccountId, ApiKeyId};
 
 /// Accounts and keys that changes of other nodes have touched: whoever keeps a table of keys reads
@@ -16,26 +15,6 @@ pub struct TouchedCredentials {
 }
 
 impl TouchedCredentials {
-    pub(super) fn of(effects: &[Effect]) -> Self {
-        let mut touched = Self::default();
-        for effect in effects {
-            match effect {
-                Effect::Account(account) => touched.accounts.push(account.id),
-                Effect::AccountDeleted(id) => touched.accounts.push(*id),
-                Effect::ApiKey(api_key) => touched.api_keys.push(api_key.id),
-                Effect::SecondStep(..)
-                // A key is removed only after it was revoked.
-                | Effect::ApiKeyRemoved(_)
-                | Effect::Link
-                | Effect::Registration(_)
-                | Effect::SessionOpened(_)
-                | Effect::SessionClosed(_)
-                | Effect::File(_) => {}
-            }
-        }
-        touched
-    }
-
     /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.api_keys.is_empty() && !self.is_everything

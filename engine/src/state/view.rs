@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
+use super::apply::{Effect, FileEffect};
 use super::repair::DamagedRow;
 use crate::model::{Account, AccountId, ApiKey, ApiKeyId, Email, SecondStep, Session, Timestamp};
 use crate::store::Table;
@@ -29,6 +30,24 @@ pub(super) struct View {
 }
 
 impl View {
+    /// Follows an effect of a frame that is durable; gives one back that is about files.
+    pub(super) fn follow(&mut self, effect: Effect) -> Option<FileEffect> {
+        match effect {
+            Effect::Account(account) => self.put_account(account),
+            Effect::AccountDeleted(id) => self.remove_account(id),
+            Effect::SecondStep(id, second) => self.set_second_step(id, second),
+            Effect::ApiKey(api_key) => self.put_api_key(api_key),
+            Effect::ApiKeyRemoved(id) => self.remove_api_key(id),
+            // Links are read from the file.
+            Effect::Link => {}
+            Effect::Registration(is_open) => self.registration = Some(is_open),
+            Effect::SessionOpened(session) => self.put_session(session),
+            Effect::SessionClosed(digest) => self.remove_session(&digest),
+            Effect::File(effect) => return Some(effect),
+        }
+        None
+    }
+
     pub(super) fn note_unreadable(&mut self, table: Table, damaged: Vec<DamagedRow>) {
         let row_keys = damaged.into_iter().map(|row| row.row_key);
         self.unreadable.insert(table.0, row_keys.collect());
@@ -44,7 +63,7 @@ impl View {
         self.emails.insert(email, id);
     }
 
-    pub(super) fn remove_account(&mut self, id: AccountId) {
+    fn remove_account(&mut self, id: AccountId) {
         if let Some(account) = self.accounts.remove(&id) {
             self.emails.remove(&account.email);
         }
@@ -65,7 +84,7 @@ impl View {
         self.api_keys.insert(api_key.id, api_key);
     }
 
-    pub(super) fn remove_api_key(&mut self, id: ApiKeyId) {
+    fn remove_api_key(&mut self, id: ApiKeyId) {
         if let Some(api_key) = self.api_keys.remove(&id)
             && let Some(account) = api_key.account
         {
@@ -79,7 +98,7 @@ impl View {
         self.sessions.insert(session.digest, session);
     }
 
-    pub(super) fn remove_session(&mut self, digest: &[u8; 32]) {
+    fn remove_session(&mut self, digest: &[u8; 32]) {
         let Some(session) = self.sessions.remove(digest) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    Engine, Language, Options, Real, Record, RecordId, StoreKind, Timestamp, fold,
+    Engine, Language, NodeId, Options, Real, Record, RecordId, StoreKind, Timestamp, fold,
     internals::{SpanishRegion, oracle::Oracle},
     words,
 };
@@ -182,6 +182,7 @@ fn open(data: &Path, store: StoreKind) -> Engine {
         disk: Arc::new(Real),
         store,
         counter_lanes: 1,
+        node: NodeId(1),
     };
     Engine::open(data, options).expect("the data directory opens")
 }

@@ -203,7 +203,7 @@ pub fn compress(content: &[u8], variant: Variant) -> std::io::Result<Vec<u8>> {
 mod tests {
     use std::io::Read;
 
-    use subcat_engine::{FileFacts, FileKind, Options, Real, ReleaseId, StoreKind};
+    use subcat_engine::{FileFacts, FileKind, NodeId, Options, Real, ReleaseId, StoreKind};
 
     use super::*;
     use crate::runtime::Control;
@@ -218,6 +218,7 @@ mod tests {
             disk: Arc::new(Real),
             store: StoreKind::Redb,
             counter_lanes: 0,
+            node: NodeId(1),
         };
         let engine = Arc::new(Engine::open(dir.path(), options).unwrap());
         let release = ReleaseId::parse("1").unwrap();

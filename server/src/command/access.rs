@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::Access as Permission;
 use rustix::io::Errno;
-use subcat_engine::{Disk, Engine, Error, Finding, Options, Real, StoreKind, salvage};
+use subcat_engine::{Disk, Engine, Error, Finding, NodeId, Options, Real, StoreKind, salvage};
 
 use super::context::now;
 use super::error::{CommandError, say};
@@ -188,8 +188,14 @@ fn open(config: &Config, counter_lanes: usize) -> subcat_engine::Result<Engine> 
         disk: Arc::new(Real),
         store: config.store,
         counter_lanes,
+        node: new_node(),
     };
     Engine::open(&config.data, options)
+}
+
+/// Identity of a data directory that has none yet.
+pub(super) fn new_node() -> NodeId {
+    NodeId(getrandom::u64().expect("the kernel gives randomness once it is up"))
 }
 
 fn opening_error(config: &Config, error: Error) -> CommandError {

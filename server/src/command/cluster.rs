@@ -237,12 +237,12 @@ fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
         engine.close()?;
         return Err(refused.into());
     }
-    let (node, epoch) = match begun {
-        Some(begun) => (begun.node, begun.epoch),
-        None => (new_node()?, next_epoch(0, random()?)),
+    let epoch = match begun {
+        Some(begun) => begun.epoch,
+        None => next_epoch(0, random()?),
     };
-    let engine = enter(config, engine, node, epoch)?;
-    let written = write_first_snapshot(config, place, &engine, node)?;
+    let engine = enter(config, engine, epoch)?;
+    let written = write_first_snapshot(config, place, &engine)?;
     // At last: whoever finds the log finds a snapshot, too.
     if !is_own {
         log.create(epoch).map_err(log_error)?;
@@ -269,8 +269,8 @@ fn reseed(
     let epoch = next_epoch(position.epoch.max(state.epoch), random()?);
     // The data directory keeps its position until the new log is there.
     log.reset(epoch).map_err(log_error)?;
-    let engine = enter(config, engine, position.node, epoch)?;
-    write_first_snapshot(config, place, &engine, position.node)
+    let engine = enter(config, engine, epoch)?;
+    write_first_snapshot(config, place, &engine)
 }
 
 /// Errors: a log answers, and the entries that are lost with it are not named.
@@ -303,15 +303,10 @@ fn ensure_given_up(
 }
 
 /// Moves a data directory to the beginning of a log, and opens it again.
-fn enter(
-    config: &Config,
-    engine: Engine,
-    node: NodeId,
-    epoch: u64,
-) -> Result<Engine, CommandError> {
+fn enter(config: &Config, engine: Engine, epoch: u64) -> Result<Engine, CommandError> {
     // The nodes that join are given this one.
     SealingKey::of_or_new(&engine)?;
-    engine.enter_cluster(node, epoch)?;
+    engine.enter_cluster(epoch)?;
     engine.close()?;
     drop(engine);
     open_engine(config, 0)
@@ -322,11 +317,10 @@ fn write_first_snapshot(
     config: &Config,
     place: &SnapshotPlace,
     engine: &Engine,
-    node: NodeId,
 ) -> Result<SnapshotWritten, CommandError> {
     let summary = place.write(engine, &config.data.join("tmp"))?;
     engine.close()?;
-    Ok(SnapshotWritten::new(node, &summary))
+    Ok(SnapshotWritten::new(engine.node(), &summary))
 }
 
 fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
@@ -397,7 +391,6 @@ fn load(
     staging: &Path,
     snapshot: &Path,
 ) -> Result<(NodeId, SnapshotSummary), CommandError> {
-    let node = new_node()?;
     let config = Config {
         data: staging.to_owned(),
         ..config.clone()
@@ -405,9 +398,9 @@ fn load(
     let engine = open_engine(&config, 0)?;
     let file = std::fs::File::open(snapshot)
         .map_err(|error| SubjectError::new(snapshot.display().to_string(), error))?;
-    let summary = engine.load_snapshot(&mut std::io::BufReader::new(file), node)?;
+    let summary = engine.load_snapshot(&mut std::io::BufReader::new(file))?;
     engine.close()?;
-    Ok((node, summary))
+    Ok((engine.node(), summary))
 }
 
 fn leave(config: &Config) -> Result<LeaveDone, CommandError> {
@@ -463,10 +456,6 @@ fn log_state(log: &dyn Log) -> Result<LogState, CommandError> {
 
 fn log_error(error: ReadError) -> SubjectError {
     SubjectError::new("cluster.log", std::io::Error::other(error))
-}
-
-fn new_node() -> Result<NodeId, CommandError> {
-    Ok(NodeId(random()?))
 }
 
 fn random() -> Result<u64, CommandError> {

@@ -10,6 +10,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use subcat_engine::{Disk, Real, newest_backup, restore};
 
+use super::access::new_node;
 use super::context::Context;
 use super::error::{CommandError, say};
 use super::output::Reply;
@@ -59,7 +60,7 @@ impl Subcommand for RestoreArguments {
             return Err(SeriesError { folder, newest }.into());
         }
         let old = std::fs::metadata(&data).ok();
-        let restored = restore(&disk, &self.source, &data)?;
+        let restored = restore(&disk, &self.source, &data, new_node())?;
         match &old {
             // Only root can give files away, and has made them as root.
             Some(old) if rustix::process::geteuid().is_root() => give_to(&data, old)?,

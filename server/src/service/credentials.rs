@@ -309,7 +309,7 @@ impl AffectedKeys {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::{NewAccount, NewApiKey, Options, Real, Role, Scopes, StoreKind};
+    use subcat_engine::{NewAccount, NewApiKey, NodeId, Options, Real, Role, Scopes, StoreKind};
 
     use super::*;
     use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
@@ -323,6 +323,7 @@ mod tests {
             disk: Arc::new(Real),
             store: StoreKind::Memory,
             counter_lanes: 0,
+            node: NodeId(1),
         };
         let engine = Engine::open(std::path::Path::new("unused"), options).unwrap();
         Credentials::new(Arc::new(engine))

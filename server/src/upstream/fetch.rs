@@ -343,7 +343,7 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
     use std::sync::mpsc;
 
-    use subcat_engine::{FileKind, Options, Real, StoreKind};
+    use subcat_engine::{FileKind, NodeId, Options, Real, StoreKind};
 
     use super::*;
     use crate::runtime::{Control, Moment};
@@ -386,6 +386,7 @@ mod tests {
             disk: Arc::new(Real),
             store: StoreKind::Memory,
             counter_lanes: 0,
+            node: NodeId(1),
         };
         let engine = Arc::new(Engine::open(dir.path(), options).unwrap());
         let mut settings = UpstreamSettings {

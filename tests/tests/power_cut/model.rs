@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use subcat_engine::{
     AGGREGATE_SECONDS_MAX, ApiKeyId, Change, CounterLane, Day, Disk, DraftValue, Engine, Error,
-    FileKind, NewApiKey, Options, Real, RecordDraft, RecordId, ReleaseId, Scopes, StoreKind,
-    Timestamp, Variant,
+    FileKind, NewApiKey, NodeId, Options, Real, RecordDraft, RecordId, ReleaseId, Scopes,
+    StoreKind, Timestamp, Variant,
 };
 
 use crate::history::{Step, backup_dir};
@@ -41,6 +41,7 @@ impl Subject {
             disk,
             store: StoreKind::Redb,
             counter_lanes: 1,
+            node: NodeId(1),
         };
         let engine = Engine::open(&root.join("data"), options)?;
         let lane = engine.usage().counter_lane()?;
@@ -267,6 +268,7 @@ impl Model {
             disk: Arc::new(Real),
             store: StoreKind::Redb,
             counter_lanes: 1,
+            node: NodeId(1),
         };
         let engine = Engine::open(&path, options);
         let engine = engine.map_err(|error| format!("backup {number} does not open: {error}"))?;

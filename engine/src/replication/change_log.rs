@@ -1,0 +1,65 @@
+//! The way of every change: submitted, framed, applied, shown.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::snapshot::SnapshotSummary;
+use super::ticket::ChangeTicket;
+use crate::catalog::{CatalogEvent, CatalogOutcome, ExternalSorter, ImportSummary};
+use crate::error::Result;
+use crate::state::{Outcome, StateEvent};
+
+/// The log that changes of a data directory go into: its own ([`LocalLog`](super::LocalLog)), or
+/// one that is shared ([`Replica`](super::Replica)).
+///
+/// A method that changes something returns when the change is durable and readers here see it.
+/// Methods may be called from any thread; callers that come together share a frame.
+pub(crate) trait ChangeLog: Send + Sync {
+    /// Changes the state; returns an outcome for each event.
+    fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>>;
+
+    /// Changes records; returns an outcome for each event.
+    fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>>;
+
+    /// Puts many records, each once; calls `progress` with the number of those that are durable.
+    fn import(
+        &self,
+        records: ExternalSorter,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<ImportSummary>;
+
+    /// Number of downloads that one change of the state may hold.
+    fn downloads_max(&self) -> u64;
+
+    /// Writes a snapshot of the rows that nodes share; changes go on being applied meanwhile.
+    fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary>;
+}
+
+/// Changes of callers that wait for a frame, the oldest first.
+#[derive(Default)]
+pub(super) struct ChangeQueue(Mutex<Vec<Arc<ChangeTicket>>>);
+
+impl ChangeQueue {
+    pub(super) fn add(&self, ticket: &Arc<ChangeTicket>) {
+        self.0.lock().push(Arc::clone(ticket));
+    }
+
+    /// Returns true until the ticket is taken.
+    pub(super) fn has(&self, ticket: &Arc<ChangeTicket>) -> bool {
+        self.0.lock().iter().any(|it| Arc::ptr_eq(it, ticket))
+    }
+
+    /// Takes the oldest that fit one frame of this size, and at least one.
+    pub(super) fn take(&self, bytes_max: usize) -> Vec<Arc<ChangeTicket>> {
+        let mut queue = self.0.lock();
+        let mut bytes = 0;
+        let fit = queue.iter().take_while(|ticket| {
+            bytes += ticket.bytes;
+            bytes <= bytes_max
+        });
+        let count = fit.count().max(1).min(queue.len());
+        queue.drain(..count).collect()
+    }
+}
