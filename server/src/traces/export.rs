@@ -43,7 +43,6 @@ pub(super) fn start(
         .timeout(EXPORT_TIMEOUT)
         .redirect(Policy::none())
         .no_proxy()
-        .hickory_dns(true)
         .build()
         .map_err(|error| TracerError(error.into()))?;
     let mut exporter = SpanExporter::builder()

@@ -143,7 +143,6 @@ impl UpstreamClient {
             .redirect(Policy::custom(follow_on_same_origin))
             .referer(false)
             .no_proxy()
-            .hickory_dns(true)
             .pool_max_idle_per_host(settings.concurrency)
             .pool_idle_timeout(Duration::from_secs(IDLE_SECONDS))
             .build()?;

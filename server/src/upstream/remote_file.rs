@@ -109,7 +109,6 @@ impl RemoteFile {
             .redirect(Policy::custom(follow_unless_weaker))
             .referer(false)
             .no_proxy()
-            .hickory_dns(true)
             .build();
         let http = http.map_err(|error| RemoteFileError::Setup(Box::new(error)))?;
         Ok(Self {
