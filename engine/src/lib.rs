@@ -114,7 +114,8 @@ pub use store::is_panic_contained;
 
 /// The file system below an engine.
 pub use disk::{
-    DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, TruncationFlag, WritableMapping,
+    DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, TruncationFlag, WholeSync,
+    WritableMapping,
 };
 
 /// Records, and drafts of them.

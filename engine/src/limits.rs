@@ -63,8 +63,15 @@ pub const LISTED_DOCS_MAX: usize = 5_000;
 pub const PAGE_SIZE_DEFAULT: u16 = 100;
 /// Threads that wait for the disk when many contents are stored at once.
 pub const PUT_THREADS: usize = 8;
-/// Files that an import brings at once, at most: their contents are open until they are durable.
-pub const BROUGHT_FILES_MAX: usize = 512;
+/// Threads that write when many contents are stored at once.
+pub const PUT_WRITERS: usize = 2;
+/// Files that one of them keeps open until they are synced.
+pub const OPEN_WRITTEN_MAX: usize = 64;
+/// Files from which on one sync of the whole file system is cheaper than theirs: it waits for what
+/// others have written, too.
+pub const WHOLE_SYNC_FILES_MIN: usize = 32;
+/// Files that an import brings at once, at most.
+pub const BROUGHT_FILES_MAX: usize = 2048;
 /// Bytes of a path that an import remembers, at most.
 pub const IMPORT_PATH_BYTES_MAX: usize = 4096;
 /// Records in one durable transaction of an import.

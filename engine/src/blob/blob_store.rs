@@ -458,7 +458,7 @@ pub fn hash_of(content: &[u8]) -> ContentHash {
     ContentHash(Sha256::digest(content).into())
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().expect("a blob lies in a folder")
 }
 

@@ -291,6 +291,19 @@ impl DurableTree {
         Ok(())
     }
 
+    /// Makes all contents and names durable.
+    pub(super) fn sync_all(&mut self) -> io::Result<()> {
+        for node in 0..self.nodes.len() {
+            if matches!(self.nodes[node], Node::File(_)) {
+                self.sync(node)?;
+            }
+        }
+        for change in std::mem::take(&mut self.pending) {
+            apply(&mut self.nodes, &change);
+        }
+        Ok(())
+    }
+
     /// Writes what a power cut leaves of everything into an empty directory.
     pub(super) fn write_survivors(&self, into: &Path, choices: &mut Choices) -> io::Result<()> {
         let severity = Severity::choose(choices);

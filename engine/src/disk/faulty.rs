@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WritableMapping};
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
 /// The changing operations of a [`Faulty`] disk that fail, counted from 0: creating, writing,
@@ -215,6 +215,12 @@ impl Disk for Faulty {
         Real.sync_dir(path)
     }
 
+    fn whole_sync(&self, _: &Path) -> Result<Option<Box<dyn WholeSync>>> {
+        // Not the real one: what else is written to the file system of a test is not waited for.
+        let plan = Arc::clone(&self.plan);
+        Ok(Some(Box::new(FaultyWholeSync(plan))))
+    }
+
     fn free_bytes(&self, path: &Path) -> Result<u64> {
         let free_bytes_max = self.plan.free_bytes_max.load(Ordering::SeqCst);
         Ok(Real.free_bytes(path)?.min(free_bytes_max))
@@ -222,6 +228,14 @@ impl Disk for Faulty {
 
     fn lock(&self, path: &Path) -> Result<DirLock> {
         Real.lock(path)
+    }
+}
+
+struct FaultyWholeSync(Arc<Plan>);
+
+impl WholeSync for FaultyWholeSync {
+    fn sync(&self) -> io::Result<()> {
+        self.0.step()
     }
 }
 

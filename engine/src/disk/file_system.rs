@@ -69,6 +69,12 @@ pub trait Disk: Send + Sync {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> Result<()>;
 
+    /// A sync of everything below a directory that is written from now on. `None` where the file
+    /// system cannot be relied on to do that, or to report what failed.
+    fn whole_sync(&self, _path: &Path) -> Result<Option<Box<dyn WholeSync>>> {
+        Ok(None)
+    }
+
     /// Bytes that may still be written to the file system that holds `path`.
     fn free_bytes(&self, path: &Path) -> Result<u64>;
 
@@ -76,6 +82,14 @@ pub trait Disk: Send + Sync {
     ///
     /// Errors: [`crate::Error::Locked`] with the id of the process that holds it.
     fn lock(&self, path: &Path) -> Result<DirLock>;
+}
+
+/// A sync of a whole file system, from [`Disk::whole_sync`].
+pub trait WholeSync: Send {
+    /// Makes all contents and names durable that were written since this was made.
+    ///
+    /// Errors: some of them may not be durable.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// An open file. Positions are bytes from its start; nothing has a current position.

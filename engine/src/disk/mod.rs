@@ -15,7 +15,7 @@ mod publish;
 mod real;
 
 pub use faulty::{Fault, Faulty};
-pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile};
+pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile, WholeSync};
 pub use map::{Mapping, TruncationFlag, WritableMapping};
 pub(crate) use others::is_of_others;
 pub use power_cut::{IgnoredSyncs, PowerCut};

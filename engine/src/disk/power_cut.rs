@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::durable_tree::{Choices, DurableTree, Location, NodeIdx};
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WritableMapping};
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
 /// Syncs that a [`PowerCut`] disk acknowledges and does not do: a disk that lies, or a program
@@ -262,12 +262,34 @@ impl Disk for PowerCut {
         Ok(())
     }
 
+    fn whole_sync(&self, path: &Path) -> Result<Option<Box<dyn WholeSync>>> {
+        Ok(Some(Box::new(PowerCutWholeSync {
+            path: path.to_path_buf(),
+            shared: Arc::clone(&self.shared),
+        })))
+    }
+
     fn free_bytes(&self, path: &Path) -> Result<u64> {
         Real.free_bytes(path)
     }
 
     fn lock(&self, path: &Path) -> Result<DirLock> {
         Real.lock(path)
+    }
+}
+
+struct PowerCutWholeSync {
+    path: PathBuf,
+    shared: Arc<Shared>,
+}
+
+impl WholeSync for PowerCutWholeSync {
+    fn sync(&self) -> io::Result<()> {
+        self.shared.step(&self.path)?;
+        if self.shared.ignores(&self.path) {
+            return Ok(());
+        }
+        self.shared.state.lock().tree.sync_all()
     }
 }
 

@@ -8,13 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Timespec, Timestamps};
 
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, WritableMapping};
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
 /// Directories are for their owner only.
 const DIR_MODE: u32 = 0o700;
 /// So are files.
 const FILE_MODE: u32 = 0o600;
+
+/// File systems whose `syncfs` waits until all is durable, by their numbers in `linux/magic.h`:
+/// ext2 to ext4, xfs, btrfs, f2fs. Others, such as FUSE, may only hand the data on.
+const WHOLE_SYNC_FILE_SYSTEMS: &[u32] = &[0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010];
 
 /// The operating system's disk.
 #[derive(Debug, Clone, Copy, Default)]
@@ -168,6 +172,14 @@ impl Disk for Real {
         dir.sync_all().map_err(Error::io("sync", path))
     }
 
+    fn whole_sync(&self, path: &Path) -> Result<Option<Box<dyn WholeSync>>> {
+        let dir = File::open(path).map_err(Error::io("open", path))?;
+        let found = rustix::fs::fstatfs(&dir).map_err(io::Error::from);
+        let found = found.map_err(Error::io("ask for the file system of", path))?;
+        let is_whole = WHOLE_SYNC_FILE_SYSTEMS.contains(&(found.f_type as u32));
+        Ok(is_whole.then(|| Box::new(RealWholeSync(dir)) as Box<dyn WholeSync>))
+    }
+
     fn free_bytes(&self, path: &Path) -> Result<u64> {
         let found = rustix::fs::statvfs(path).map_err(io::Error::from);
         let found = found.map_err(Error::io("ask for the free space of", path))?;
@@ -200,6 +212,16 @@ impl Disk for Real {
             let _ = file.write_all_at(pid.as_bytes(), 0);
         }
         Ok(DirLock::new(file))
+    }
+}
+
+/// A directory that was open before anything was written: the kernel reports to it what could not
+/// be written since.
+struct RealWholeSync(File);
+
+impl WholeSync for RealWholeSync {
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.0)?)
     }
 }
 
