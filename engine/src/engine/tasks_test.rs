@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::limits::{
     AGGREGATE_SECONDS_MAX, EVICTION_SECONDS, ORPHAN_SECONDS_MIN, SERVED_SECONDS_MIN, SWEEP_SECONDS,
 };
-use crate::model::{CachedFile, FileKind, ReleaseId, Variant};
+use crate::model::{BroughtFile, CachedFile, FileKind, ReleaseId, Variant};
 use crate::{Engine, MaintenanceTask, StoreKind};
 
 fn release(number: u64) -> ReleaseId {
@@ -302,4 +302,38 @@ fn releases_with_one_content_leave_together_and_orphans_are_not_evicted() {
     }
     assert!(!path_of(dir.path(), &shared).exists());
     assert!(orphan.exists(), "it may be stored just now");
+}
+
+#[test]
+fn what_an_import_brought_is_neither_evicted_nor_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let stored = served_in_turn(&engine);
+    let contents: Vec<String> = (0..40).map(|it| format!("1\n00:00 b{it:0990}")).collect();
+    let releases: Vec<ReleaseId> = (100..140).map(release).collect();
+    let files: Vec<BroughtFile<'_>> = releases
+        .iter()
+        .zip(&contents)
+        .map(|(release, content)| BroughtFile {
+            release,
+            content: content.as_bytes(),
+            kind: FileKind::Srt,
+        })
+        .collect();
+    engine.files().bring(&files).unwrap();
+    let is_kept = || {
+        releases.iter().zip(&contents).all(|(release, content)| {
+            let file = engine.files().cached_file(release).unwrap();
+            let blob = engine.files().blob(&file, Variant::Identity).unwrap();
+            file.is_brought && blob.unwrap().bytes() == content.as_bytes()
+        })
+    };
+    // There is room for what was fetched, whatever was brought.
+    engine.files().limit(8 * 1100);
+    evict(&engine, 1000);
+    assert_eq!(kept(&engine, dir.path(), &stored).len(), 8);
+    engine.files().limit(1);
+    evict(&engine, 2000);
+    assert_eq!(kept(&engine, dir.path(), &stored), [] as [u64; 0]);
+    assert!(is_kept());
 }

@@ -58,7 +58,13 @@ impl Eviction {
             return Ok(());
         }
         database.ensure_blobs_present()?;
-        let contents = database.blobs.stored()?;
+        let mut contents = database.blobs.stored()?;
+        // No upstream has what an import brought: it is not a cache, and counts only where it can
+        // leave for its second home.
+        if !database.second_home.comes_back() {
+            let brought = database.state.brought_contents();
+            contents.retain(|stored| !brought.contains(&stored.content));
+        }
         let mut stored_bytes = contents.iter().map(|content| content.size_bytes).sum();
         if bytes_max < stored_bytes {
             let target_bytes = bytes_max - bytes_max / 16;
@@ -136,17 +142,10 @@ fn least_recent(
     // One that waits for its upload stays: it would have to be fetched from upstream again.
     let waiting = database.second_home.waiting()?;
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
-    // No upstream has what an import brought: it leaves only for its second home.
-    let kept = if database.second_home.comes_back() {
-        HashSet::default()
-    } else {
-        database.state.brought_contents()
-    };
     contents.retain(|stored| {
         let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;
         let is_known = database.state.has_content(stored.content);
-        let may_go = !waiting.contains(&stored.content) && !kept.contains(&stored.content);
-        is_idle && is_known && may_go
+        is_idle && is_known && !waiting.contains(&stored.content)
     });
     contents.sort_unstable_by_key(|stored| stored.served_seconds);
     let mut chosen_bytes = 0;
