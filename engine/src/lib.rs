@@ -140,8 +140,9 @@ pub use text::{fold, without_accents, without_ending, words};
 
 /// Names of files, releases and queries, read.
 pub use name::{
-    FolderSeason, NameDate, Named, NumberLookup, ParsedRelease, PathName, PathRefusal, QueryName,
-    ReleaseFacts, ReleaseKind, ToldLanguage, is_file_ending, language_of, language_of_folder,
+    CorrectedPath, FolderSeason, NameDate, Named, NumberLookup, ParsedRelease, PathName,
+    PathRefusal, QueryName, ReleaseFacts, ReleaseKind, ToldLanguage, is_file_ending, language_of,
+    language_of_folder,
 };
 
 /// Choosing a text of an archive.

@@ -40,7 +40,7 @@ pub use language::language_of;
 pub use marks::{FolderSeason, NameDate};
 pub use named::Named;
 pub use parsed_release::{ParsedRelease, ReleaseKind};
-pub use path_name::PathName;
+pub use path_name::{CorrectedPath, PathName};
 pub use path_refusal::PathRefusal;
 pub use query_name::QueryName;
 pub(crate) use query_name::tells_date;

@@ -12,7 +12,7 @@ use super::path_doubt::{
 };
 use super::path_language::{folder_flags, surroundings};
 use super::path_refusal::PathRefusal;
-use super::path_title::{PathRecord, film_with_folder, told_by_folder, with_folders};
+use super::path_title::{PathRecord, film_folder, film_with_folder, told_by_folder, with_folders};
 use super::tags::{Surroundings, Tags};
 
 /// The record that a path tells.
@@ -40,6 +40,28 @@ pub struct PathName {
     pub is_forced: bool,
     /// The name of the folder that was read in place of the file's name.
     pub folder: Option<String>,
+    /// Number of folders from the outermost to that of the film, if it lies in one.
+    pub film_folder: Option<usize>,
+    /// The file's name without its ending and its tags.
+    pub bare_name: String,
+}
+
+/// Facts of a path that a table of corrections tells, so that the path need not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CorrectedPath {
+    /// True if it tells whether it is a film: a name that tells nothing is a title then.
+    pub has_type: bool,
+    /// True if it tells the title.
+    pub has_title: bool,
+    /// True if it tells the language.
+    pub has_language: bool,
+}
+
+impl CorrectedPath {
+    /// Returns true if a name that is refused for this reason is taken for a title.
+    fn takes(self, refusal: &PathRefusal) -> bool {
+        self.has_type && (self.has_title || *refusal == PathRefusal::TellsNothing)
+    }
 }
 
 impl PathName {
@@ -55,6 +77,17 @@ impl PathName {
     /// assert_eq!((name.year, name.language.as_deref()), (Some(2017), Some("es")));
     /// ```
     pub fn parse(path: &str, year_last: u32) -> Result<Self, PathRefusal> {
+        Self::parse_corrected(path, year_last, CorrectedPath::default())
+    }
+
+    /// Reads a path as [`PathName::parse`] does, but is not refused for what a table tells of it.
+    ///
+    /// Errors: the reason why the path is refused, the first by rule.
+    pub fn parse_corrected(
+        path: &str,
+        year_last: u32,
+        corrected: CorrectedPath,
+    ) -> Result<Self, PathRefusal> {
         if is_hidden(path) {
             return Err(PathRefusal::Hidden);
         }
@@ -73,18 +106,22 @@ impl PathName {
         if is_extra(&folders, &name) {
             return Err(PathRefusal::Extra);
         }
-        let record = read(&folders, &name, &around)?;
-        if record.title.is_empty() {
+        let record = match read(&folders, &name, &around) {
+            Err(refusal) if corrected.takes(&refusal) => PathRecord::titled(&name),
+            read => read?,
+        };
+        if record.title.is_empty() && !corrected.has_title {
             return Err(PathRefusal::NoTitle);
         }
-        if let Some(words) = tags.refused {
+        if let Some(words) = tags.refused.filter(|_| !corrected.has_language) {
             return Err(PathRefusal::Language(words));
         }
         let language = tags.language.or(around.language);
-        if language.is_none() && has_folder_hi(&folders) {
+        if language.is_none() && !corrected.has_language && has_folder_hi(&folders) {
             return Err(PathRefusal::Language("hi".to_owned()));
         }
         let flags = folder_flags(&folders);
+        let film_folder = film_folder(&folders, &record);
         let is_special = record.season == Some(0) || record.episode == Some(0);
         Ok(Self {
             is_episode: record.is_episode,
@@ -97,6 +134,8 @@ impl PathName {
             language,
             is_hearing_impaired: tags.is_hearing_impaired || flags.is_hearing_impaired,
             is_forced: tags.is_forced || flags.is_forced,
+            film_folder,
+            bare_name: tags.name,
             folder: record.folder,
         })
     }
@@ -233,6 +272,55 @@ mod tests {
     const NUMBER: &str = "! a number that may be an episode";
     const NOTHING: &str = "! neither year nor episode nor id, in name or folder";
     const NO_NUMBER: &str = "! no episode number in the folder of a season";
+
+    #[test]
+    fn a_table_tells_what_a_path_does_not() {
+        let all = CorrectedPath {
+            has_type: true,
+            has_title: true,
+            has_language: true,
+        };
+        let read = |path: &str, corrected| {
+            let name = PathName::parse_corrected(path, 2027, corrected);
+            name.map(|name| (name.title, name.language))
+        };
+        let typed = CorrectedPath {
+            has_type: true,
+            ..CorrectedPath::default()
+        };
+        let ok = |title: &str, language: Option<&str>| {
+            Ok((title.to_owned(), language.map(str::to_owned)))
+        };
+        let tells_nothing = Err(PathRefusal::TellsNothing);
+        assert_eq!(read("Hola.en.srt", CorrectedPath::default()), tells_nothing);
+        assert_eq!(read("Hola.en.srt", typed), ok("Hola", Some("en")));
+        let language = Err(PathRefusal::Language("it".to_owned()));
+        assert_eq!(read("Hola.it.srt", typed), language);
+        assert_eq!(read("Dark.S01E04.Pilot.it.srt", typed), language);
+        let titled = CorrectedPath {
+            has_language: true,
+            ..CorrectedPath::default()
+        };
+        assert_eq!(read("Dark.S01E04.Pilot.it.srt", titled), ok("Dark", None));
+        let doubt = Err(PathRefusal::MayBeEpisode);
+        assert_eq!(read("The.Flash.2014.208.hdtv.srt", typed), doubt);
+        assert!(read("The.Flash.2014.208.hdtv.srt", all).is_ok());
+    }
+
+    #[test]
+    fn f11_the_folder_of_a_film_and_the_name_without_tags() {
+        let check = |path: &str, folder: Option<usize>, bare_name: &str| {
+            let name = PathName::parse(path, 2027).unwrap();
+            assert_eq!(name.film_folder, folder, "{path}");
+            assert_eq!(crate::text::fold(&name.bare_name), bare_name, "{path}");
+        };
+        check("Movies/Heat (1995)/Subs/2_Spanish.srt", Some(2), "2");
+        check("Up/Up (2009).es.forced.srt", Some(1), "up 2009");
+        check("Movies/Up (2009).srt", None, "up 2009");
+        check("Action/Up (2009).srt", None, "up 2009");
+        check("Fuego (1995)/Heat (1995).srt", Some(1), "heat 1995");
+        check("Dark/Season 1/Dark.S01E01.en.srt", None, "dark s01e01");
+    }
 
     #[test]
     fn p1_folders_that_are_passed_and_seasons() {

@@ -55,6 +55,15 @@ impl PathRecord {
         }
     }
 
+    /// A name that tells nothing but a title.
+    pub(crate) fn titled(name: &ParsedName) -> Self {
+        Self {
+            is_episode: matches!(name.kind, NameKind::Episode(_)),
+            title: name.shown_title(),
+            ..Self::default()
+        }
+    }
+
     fn of_film(name: &ParsedName) -> Self {
         Self {
             title: name.shown_title(),
@@ -177,6 +186,19 @@ pub(crate) fn film_with_folder(folders: &Folders, name: &ParsedName) -> PathReco
         record.id = one_id(name, folder);
     }
     record
+}
+
+/// Number of folders down to that of a film: the inner one if it was read in the place of the
+/// name, has the film's title, or is a film of its year.
+pub(crate) fn film_folder(folders: &Folders, record: &PathRecord) -> Option<usize> {
+    let inner = folders.inner.filter(|_| !record.is_episode)?;
+    let folder = &folders.all[inner];
+    let year = folder.year();
+    let do_years_differ = year.is_some() && record.year.is_some() && year != record.year;
+    let has_title = folder.title_words == record.title_words() && !do_years_differ;
+    let has_year = year.is_some() && year == record.year && is_film(folder);
+    let is_of_film = record.folder.is_some() || has_title || has_year;
+    (folder.names_something() && is_of_film).then_some(inner + 1)
 }
 
 /// The id of a name and its folder; two are none.
