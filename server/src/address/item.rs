@@ -3,11 +3,11 @@
 use serde::Serialize;
 use subcat_engine::{fold, without_accents, without_ending, words};
 
-use super::language_name::language_name;
 use super::record::AddressRecord;
 use super::release_names::release_names;
 use super::title_names::title_names;
 use crate::limits::{NAMED_RELEASES_MAX, TITLE_LINES_MAX};
+use crate::rows::language_name;
 
 /// The facts of a request that its items show.
 pub(super) struct ItemRequest<'a> {

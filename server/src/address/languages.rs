@@ -7,8 +7,8 @@ use http::Response;
 use serde::Serialize;
 
 use super::call::AddressCall;
-use super::language_name::language_name;
 use crate::api::failed;
+use crate::rows::language_name;
 use crate::runtime::Body;
 
 #[derive(Serialize)]

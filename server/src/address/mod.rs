@@ -11,7 +11,6 @@ mod download;
 mod file;
 mod info;
 mod item;
-mod language_name;
 mod languages;
 mod manifest;
 mod record;

@@ -10,13 +10,13 @@ use subcat_engine::{
 
 use super::call::AddressCall;
 use super::item::{Item, ItemRequest};
-use super::language_name::language_of;
 use super::record::AddressRecord;
 use crate::api::SnapshotHits;
 use crate::cache::AddressAnswer;
 use crate::limits::ADDRESS_ITEMS_MAX;
 use crate::request::{AddressSearch, address_search};
 use crate::respond::ApiError;
+use crate::rows::named_language;
 use crate::runtime::Body;
 
 #[derive(Serialize)]
@@ -120,7 +120,7 @@ fn query_of(search: &AddressSearch, variety: Option<Language>) -> Option<Query> 
         },
     );
     if let Some(text) = &search.language {
-        filters.language = Some(language_of(text)?);
+        filters.language = Some(named_language(text)?);
     }
     match search.numbers.season {
         Some(season) => {

@@ -2,6 +2,8 @@
 
 use subcat_engine::{Language, language_of};
 
+use crate::rows::language_name::named_tag;
+
 /// Codes without a language.
 const NONE: &[&str] = &["und", "mul", "mis", "zxx", "xx"];
 
@@ -11,7 +13,7 @@ pub(super) fn tag_of_cell(cell: &str) -> Option<String> {
     if NONE.iter().any(|code| cell.eq_ignore_ascii_case(code)) {
         return None;
     }
-    if let Some(tag) = language_of(cell) {
+    if let Some(tag) = language_of(cell).or_else(|| named_tag(cell).map(str::to_owned)) {
         return Some(tag);
     }
     Language::parse_any_service(cell).map(|tag| tag.as_str().to_owned())
@@ -34,6 +36,13 @@ mod tests {
             ("Portuguese (BR)", Some("pt-BR")),
             ("aleman", Some("de")),
             ("sp", Some("es-ES")),
+            ("Farsi/Persian", Some("fa")),
+            ("Brazillian Portuguese", Some("pt-BR")),
+            ("Portuguese", Some("pt")),
+            ("Chinese BG code", Some("zh")),
+            ("Cambodian/Khmer", Some("km")),
+            ("Amharic", Some("am")),
+            ("Spanish Latin America", Some("es-419")),
             ("ast", Some("ast")),
             ("und", None),
             ("Klingon", None),

@@ -394,8 +394,8 @@ impl Draft {
 
     /// Takes apart a title that holds more than that.
     fn read_title(&mut self, next_year: u16) {
-        let is_episode = self.is_episode();
-        if is_episode
+        let is_of_series = self.has_place() || self.stated_type == Some(true);
+        if is_of_series
             && let Some(title) = &self.title
             && let Some((show, rest)) = title.strip_prefix('"').and_then(|t| t.split_once('"'))
             && !show.trim().is_empty()

@@ -57,15 +57,19 @@ fn names() -> &'static Names {
     &NAMES_READ
 }
 
+/// The tag that a name stands for; none for what is not one.
+pub(crate) fn named_tag(name: &str) -> Option<&'static str> {
+    names().by_name.get(&fold(name)).copied()
+}
+
 /// The language that a name or a tag stands for; none for what is neither.
-pub(super) fn language_of(text: &str) -> Option<Language> {
-    let tag = names().by_name.get(&fold(text));
-    Language::parse(tag.copied().unwrap_or(text))
+pub(crate) fn named_language(text: &str) -> Option<Language> {
+    Language::parse(named_tag(text).unwrap_or(text))
 }
 
 /// The name of a language: by its first subtag, of Portuguese also by the region; without a name
 /// that subtag.
-pub(super) fn language_name(term: LanguageTerm) -> Cow<'static, str> {
+pub(crate) fn language_name(term: LanguageTerm) -> Cow<'static, str> {
     let tag = term.to_string();
     let primary = tag.split('-').next().unwrap_or_default();
     let named = match (primary, tag.as_str()) {
@@ -86,7 +90,7 @@ mod tests {
     #[test]
     fn rule_20_9_names_are_equal_when_their_folds_are() {
         let check = |text: &str, expected: Option<&str>| {
-            let found = language_of(text);
+            let found = named_language(text);
             assert_eq!(found.as_ref().map(Language::as_str), expected, "{text}");
         };
         check("spanish", Some("es"));
