@@ -326,20 +326,22 @@ pub const SHOWN_COLUMNS_MAX: usize = 32;
 pub const IGNORED_NAMES_MAX: usize = 32;
 
 /// Bytes of files that an import brings at which a batch of them is stored.
-pub const BROUGHT_BATCH_BYTES: usize = 16 << 20;
+pub const BROUGHT_BATCH_BYTES: usize = 8 << 20;
 /// Bytes of one such file, at most: `upstream.max_bytes` is not more.
 pub const BROUGHT_BYTES_MAX: usize = 1 << 30;
 
 /// Folders between an imported folder and a file, at most.
 pub const FOLDER_DEPTH_MAX: usize = 32;
-/// Characters of a file's tags behind the stem of its `.nfo`, at most.
-pub const TAGS_CHARS_MAX: usize = 24;
 /// Bytes of a `.nfo` file that are read.
 pub const NFO_BYTES_MAX: usize = 64 << 10;
 /// Paths that the report of an import shows for each reason.
 pub const REASON_PATHS_MAX: usize = 5;
 /// Paths of an imported folder that are listed at a time.
 pub const PATH_PAGE_COUNT: usize = 2_000;
+/// Records of a folder that are loaded at a time: those of one segment.
+pub const FOLDER_LINES_MAX: usize = 20_000;
+/// Paths whose records were loaded that are remembered at a time.
+pub const REMEMBERED_ROWS_MAX: usize = 10_000;
 /// Bytes of paths that are remembered at a time: less than the arguments of an operation.
 pub const PATH_ROWS_BYTES_MAX: usize = 512 << 10;
 /// Records of files that are gone which are deleted even if they are most of a folder's.

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -189,4 +191,213 @@ fn strict_loads_nothing_when_a_file_is_refused() {
     let sentence = place.run(&["import", folder.name(), "--strict"]).fails(1);
     assert!(sentence.contains("nothing was loaded"), "{sentence}");
     assert!(place.export().is_empty());
+}
+
+/// Waits until something is so, for a minute.
+fn wait_until(is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < end, "it takes too long");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &std::process::Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Number of files below a folder.
+fn files_count(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let below = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => files_count(&entry.path()),
+        _ => 1,
+    });
+    below.sum()
+}
+
+/// The lines of an export in order, without the times of the files.
+fn sorted_export(place: &Place) -> Vec<String> {
+    let mut records = place.export();
+    for record in &mut records {
+        record.as_object_mut().unwrap().remove("posted_at");
+    }
+    let mut lines: Vec<String> = records.iter().map(Value::to_string).collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// Killed anywhere and run again, an import comes to the same end as without that.
+#[test]
+fn an_import_that_is_killed_and_repeated_is_as_one() {
+    let paths: Vec<String> = (0..400)
+        .map(|number| {
+            format!(
+                "TV/Dark/Season {}/{:02}.es.srt",
+                number / 20 + 1,
+                number % 20 + 1
+            )
+        })
+        .collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let whole = Place::stopped();
+    let folder = Folder::new(&whole, &paths);
+    assert_eq!(folder.import(&whole, &[]), counts(400, 0, 0, 0));
+    let expected = sorted_export(&whole);
+    for files_min in [1, 120, 400] {
+        let place = Place::stopped();
+        let folder = Folder::new(&place, &paths);
+        let mut command = place.command(&["import", folder.name()]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (blobs, tmp) = (place.path("data/blobs"), place.path("data/tmp"));
+        let stored = || files_count(&blobs) + files_count(&tmp);
+        wait_until(|| files_min < stored());
+        signal(&child, rustix::process::Signal::KILL);
+        child.wait().unwrap();
+        let again = folder.import(&place, &[]);
+        assert_eq!(again["refused"], 0, "{again}");
+        assert!(
+            sorted_export(&place) == expected,
+            "killed after {files_min}"
+        );
+        assert_eq!(files_count(&tmp), 0);
+        let sound = place.run(&["verify"]).ok();
+        assert_eq!(sound, "everything is as it should be\n");
+        assert_eq!(folder.import(&place, &[]), counts(0, 0, 400, 0));
+    }
+}
+
+/// The SHA-256 of the file of a title's record, by its release.
+fn stored_sha256(place: &Place, data: &str, title: &str) -> String {
+    let records = place.run(&["export", "--data", data]).ok();
+    let mut records = records
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let record = records.find(|record| record["title"] == title).unwrap();
+    let release = record["source_release_id"].as_str().unwrap();
+    let shown = place.run(&["file", "show", release, "--json", "--data", data]);
+    shown.json()["sha256"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn brought_files_stay_under_pressure_and_are_in_backups() {
+    let mut place = Place::stopped();
+    let folder = Folder::new(&place, PATHS);
+    place.start_server(&["--set", "files.cache_bytes=1"]);
+    folder.import(&place, &[]);
+    let data = place.path("data").display().to_string();
+    let before = stored_sha256(&place, &data, "Ronin");
+    let key = place.create_key(&[]);
+    let ronin = id_of(&place, "Ronin");
+    let download = format!("/api/subtitles/{}/download", ronin.as_str().unwrap());
+    let text = |place: &Place| place.server().get(&download, Some(&key)).text();
+    assert_eq!(text(&place), subtitle(PATHS[0]));
+    place.run(&["compact"]).ok();
+    let copy = place.path("copy").display().to_string();
+    place.run(&["backup", &copy]).ok();
+    assert_eq!(stored_sha256(&place, &copy, "Ronin"), before);
+    assert_eq!(place.stop_server(), 0);
+    fs::remove_dir_all(place.path("data")).unwrap();
+    place.run(&["restore", &copy]).ok();
+    place.start_server(&["--set", "files.cache_bytes=1"]);
+    assert_eq!(text(&place), subtitle(PATHS[0]));
+    // What was read before is known of the copy as well.
+    assert_eq!(folder.import(&place, &[]), counts(0, 0, 3, 1));
+}
+
+#[test]
+fn a_folder_is_followed_until_somebody_says_stop() {
+    Place::in_both_modes(|place| {
+        let folder = Folder::new(place, &PATHS[..1]);
+        let arguments = [
+            "import",
+            folder.name(),
+            "--follow",
+            "--prune",
+            "--every",
+            "1",
+        ];
+        let mut command = place.command(&arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let memory = || files_count(&place.path("data/blobs"));
+        wait_until(|| memory() == 2);
+        folder.write(PATHS[1], PATHS[1]);
+        wait_until(|| memory() == 3);
+        // Without a server nobody else may open the catalog meanwhile, and tell.
+        if place.is_serving() {
+            wait_until(|| place.export().len() == 2);
+            fs::remove_file(folder.0.join(PATHS[0])).unwrap();
+            wait_until(|| place.export().len() == 1);
+        }
+        signal(&child, rustix::process::Signal::TERM);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        id_of(place, "Fargo");
+    });
+}
+
+#[test]
+fn a_table_corrects_languages_titles_and_folders() {
+    Place::in_both_modes(|place| {
+        let paths = [
+            "Dark.S01E04.Pilot.it.srt",
+            "Hola.en.srt",
+            "downloads/x/The.Flash.2014.208.hdtv.srt",
+        ];
+        let folder = Folder::new(place, &paths);
+        let refused = place.run(&["import", folder.name()]);
+        assert_eq!(refused.status, 1, "{refused:?}");
+        let table = "file,video_type,title,season,episode,language\n\
+             Dark.S01E04.Pilot.it.srt,,,,,it\n\
+             Hola.en.srt,movie,,,,\n\
+             downloads,episode,The Flash,2,8.0,\n";
+        let table = place.write("fix.csv", table);
+        assert_eq!(folder.import(place, &["--fix", &table]), counts(3, 0, 0, 0));
+        let mut read: Vec<Value> = place
+            .export()
+            .iter()
+            .map(|it| json!([it["title"], it["season"], it["episode"], it["language"]]))
+            .collect();
+        read.sort_by_key(Value::to_string);
+        assert_eq!(
+            json!(read),
+            json!([
+                ["Dark", 1, 4, "it"],
+                ["Hola", null, null, "en"],
+                ["The Flash", 2, 8, "es"]
+            ])
+        );
+    });
+}
+
+#[test]
+fn ids_lie_beside_films_and_above_their_subtitles() {
+    let place = Place::stopped();
+    let paths = [
+        "Movies/Heat (1995)/Subs/2_Spanish.srt",
+        "Movies/Ronin (1998).es.srt",
+        "TV/Dark/Season 1/Dark.S01E02.es.srt",
+    ];
+    let folder = Folder::new(&place, &paths);
+    for (path, id) in [
+        ("Movies/Heat (1995)/movie.nfo", "tt0113277"),
+        ("Movies/other.nfo", "tt0000001"),
+        ("TV/Dark/tvshow.nfo", "tt5753856"),
+        ("TV/Dark/Season 1/Dark.S01E02.nfo", "tt6305578"),
+    ] {
+        fs::write(folder.0.join(path), id).unwrap();
+    }
+    assert_eq!(folder.import(&place, &[]), counts(3, 0, 0, 0));
+    let ids = |title: &str| {
+        let records = place.export();
+        let found = records.iter().find(|record| record["title"] == title);
+        let found = found.unwrap();
+        json!([found["catalog_id"], found["parent_catalog_id"]])
+    };
+    assert_eq!(ids("Heat"), json!(["tt0113277", null]));
+    assert_eq!(ids("Ronin"), json!([null, null]));
+    assert_eq!(ids("Dark"), json!(["tt6305578", "tt5753856"]));
 }

@@ -12,13 +12,22 @@ use super::scan::{FolderPaths, Scanned};
 pub(super) struct RecordLines<'l> {
     scanned: &'l Scanned,
     paths: FolderPaths<'l>,
-    next_idx: usize,
-    /// Entries whose records were written, by line.
-    pub(super) written: &'l mut Vec<WrittenLine>,
-    /// Number of records that are as they were.
-    pub(super) unchanged: &'l mut u64,
+    part: &'l mut LoadedPart,
+    /// Lines of this part, at most.
+    lines_max: usize,
     text: Vec<u8>,
     given_count: usize,
+}
+
+/// A part of the records of a folder.
+#[derive(Debug, Default)]
+pub(super) struct LoadedPart {
+    /// Index of the entry with which the next part begins.
+    pub(super) next_idx: usize,
+    /// Entries whose records were written, by line.
+    pub(super) written: Vec<WrittenLine>,
+    /// Number of records that are as they were.
+    pub(super) unchanged: u64,
 }
 
 /// A record that was written.
@@ -32,31 +41,36 @@ impl<'l> RecordLines<'l> {
     pub(super) fn new(
         scanned: &'l Scanned,
         paths: FolderPaths<'l>,
-        written: &'l mut Vec<WrittenLine>,
-        unchanged: &'l mut u64,
+        part: &'l mut LoadedPart,
+        lines_max: usize,
     ) -> Self {
         Self {
             scanned,
             paths,
-            next_idx: 0,
-            written,
-            unchanged,
+            part,
+            lines_max,
             text: Vec::new(),
             given_count: 0,
         }
     }
 
+    /// True once all lines of this part have been made.
+    fn is_over(&self) -> bool {
+        let is_full = self.lines_max <= self.part.written.len();
+        is_full || self.scanned.entries.len() <= self.part.next_idx
+    }
+
     /// Writes the record of the next entry that has one, if it differs from the last time.
     fn fill(&mut self) {
-        let entry_idx = self.next_idx;
-        self.next_idx += 1;
+        let entry_idx = self.part.next_idx;
+        self.part.next_idx += 1;
         self.text.clear();
         self.given_count = 0;
         if self.scanned.entries[entry_idx].owner.is_some() {
             return;
         }
         if self.scanned.is_untouched(entry_idx) {
-            *self.unchanged += 1;
+            self.part.unchanged += 1;
             return;
         }
         let Some(record) = self.scanned.record_of(entry_idx, self.paths) else {
@@ -65,18 +79,18 @@ impl<'l> RecordLines<'l> {
         let mut line = Value::Object(record.fields).to_string();
         let digest = digest_of(line.as_bytes());
         if self.scanned.is_loaded(entry_idx, digest) {
-            *self.unchanged += 1;
+            self.part.unchanged += 1;
             return;
         }
         line.push('\n');
         self.text = line.into_bytes();
-        self.written.push(WrittenLine { entry_idx, digest });
+        self.part.written.push(WrittenLine { entry_idx, digest });
     }
 }
 
 impl Read for RecordLines<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.given_count == self.text.len() && self.next_idx < self.scanned.entries.len() {
+        while self.given_count == self.text.len() && !self.is_over() {
             self.fill();
         }
         let count = (&self.text[self.given_count..]).read(buffer)?;

@@ -16,6 +16,11 @@ pub(super) const NOT_LOADED: u64 = 0;
 /// Digest of a path whose content is that of another path, which has the record.
 pub(super) const SHARED: u64 = NOT_LOADED + 1;
 
+/// Returns true if a path has a record of its own in the catalog.
+pub(super) fn has_record(row: &PathRow) -> bool {
+    row.digest != NOT_LOADED && row.digest != SHARED
+}
+
 /// The memory of one folder.
 #[derive(Clone, Copy)]
 pub(super) struct FolderMemory<'a> {
@@ -62,7 +67,7 @@ impl<'a> FolderMemory<'a> {
     /// Remembers paths.
     pub(super) fn remember(self, mut rows: Vec<PathRow>) -> Result<(), CommandError> {
         while !rows.is_empty() && !self.is_dry_run {
-            let rest = rows.split_off(part_len(rows.iter().map(|row| row.path.len())));
+            let rest = rows.split_off(self.part_len(&rows));
             self.access.execute(RememberPaths {
                 folder: self.folder,
                 paths: std::mem::replace(&mut rows, rest),
@@ -76,7 +81,7 @@ impl<'a> FolderMemory<'a> {
     pub(super) fn forget(self, mut rows: Vec<PathRow>, deletes: bool) -> Result<u64, CommandError> {
         let mut deleted = 0;
         while !rows.is_empty() && !self.is_dry_run {
-            let rest = rows.split_off(part_len(rows.iter().map(|row| row.path.len())));
+            let rest = rows.split_off(self.part_len(&rows));
             let part = std::mem::replace(&mut rows, rest);
             let records = part.iter().filter(|row| deletes && row.digest != SHARED);
             let reply = self.access.execute(ForgetPaths {
@@ -87,6 +92,14 @@ impl<'a> FolderMemory<'a> {
             deleted += reply.read()?.deleted as u64;
         }
         Ok(deleted)
+    }
+
+    /// Number of rows that go into one operation: here all, as each is a wait for the disk.
+    fn part_len(self, rows: &[PathRow]) -> usize {
+        match self.access {
+            Access::Opened(_) => rows.len(),
+            Access::Running(_) => part_len(rows.iter().map(|row| row.path.len())),
+        }
     }
 }
 

@@ -5,7 +5,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::limits::{NFO_BYTES_MAX, TAGS_CHARS_MAX};
+use subcat_engine::{PathName, fold};
+
+use super::walk::{FoundFile, stem_of};
+use crate::limits::NFO_BYTES_MAX;
+use crate::rows::decoded;
 
 /// Name of the file that is about a whole series.
 const OF_SERIES: &str = "tvshow";
@@ -23,24 +27,19 @@ struct NfoFile {
 }
 
 impl NfoIds {
-    /// Reads the files at these paths below a folder. One that cannot be read has no id.
-    pub(super) fn read(folder: &Path, paths: &[String]) -> Self {
+    /// Reads these files of a folder. One that cannot be read has no id.
+    pub(super) fn read(folder: &Path, nfos: &[FoundFile]) -> Self {
         let mut ids = Self::default();
-        for path in paths {
-            let (below, name) = split_path(path);
+        for nfo in nfos {
+            let path = nfo.text();
+            let (below, name) = split_path(&path);
             let mut content = Vec::new();
-            let read = File::open(folder.join(path))
+            let read = File::open(nfo.path_in(folder))
                 .and_then(|file| file.take(NFO_BYTES_MAX as u64).read_to_end(&mut content));
-            let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-            ids.folders
-                .entry(below.to_owned())
-                .or_default()
-                .push(NfoFile {
-                    stem: stem.to_owned(),
-                    id: read
-                        .ok()
-                        .and_then(|_| id_in(&String::from_utf8_lossy(&content))),
-                });
+            let id = read.ok().and_then(|_| id_in(&decoded(&content)));
+            let stem = stem_of(name).to_owned();
+            let files = ids.folders.entry(below.to_owned()).or_default();
+            files.push(NfoFile { stem, id });
         }
         ids
     }
@@ -56,22 +55,37 @@ impl NfoIds {
         lines.join("\n")
     }
 
-    /// The id of the film or the episode whose file is at this path.
-    pub(super) fn of_file(&self, path: &str, is_episode: bool) -> Option<&str> {
-        let (folder, name) = split_path(path);
-        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let files = self.folders.get(folder)?;
-        let of_video = files.iter().filter(|nfo| nfo.stem != OF_SERIES);
-        let best = of_video
-            .clone()
-            .filter(|nfo| is_stem_of(&nfo.stem, stem))
-            .max_by_key(|nfo| nfo.stem.len());
-        let mut all = of_video;
-        let only = match (all.next(), all.next()) {
-            (Some(only), None) if !is_episode => Some(only),
+    /// The id of the film or the episode whose file is at this path: that of the file's stem, with
+    /// or without its tags, in its folder or those up to that of its film, else the only one of the
+    /// film's folder.
+    pub(super) fn of_file(&self, path: &str, name: &PathName) -> Option<&str> {
+        let stem = stem_of(split_path(path).1);
+        let bare = fold(&name.bare_name);
+        let is_own =
+            |nfo: &&NfoFile| nfo.stem == stem || (!bare.is_empty() && fold(&nfo.stem) == bare);
+        let of_film = name.film_folder.map(|count| beginning_of(path, count));
+        let mut folder = split_path(path).0;
+        loop {
+            let own = self.of_video(folder).find(is_own);
+            if let Some(nfo) = own {
+                return nfo.id.as_deref();
+            }
+            if of_film.is_none_or(|film| folder.len() <= film.len()) {
+                break;
+            }
+            folder = split_path(folder).0;
+        }
+        let mut all = self.of_video(of_film?);
+        match (all.next(), all.next()) {
+            (Some(only), None) => only.id.as_deref(),
             _ => None,
-        };
-        best.or(only)?.id.as_deref()
+        }
+    }
+
+    /// The files of a folder that are not about a whole series.
+    fn of_video(&self, folder: &str) -> impl Iterator<Item = &NfoFile> {
+        let files = self.folders.get(folder).into_iter().flatten();
+        files.filter(|nfo| nfo.stem != OF_SERIES)
     }
 
     /// The id of the series in whose folder the file at this path lies.
@@ -96,14 +110,13 @@ fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// Returns true if a file's stem is this one, or this one and tags: `.es.forced`.
-fn is_stem_of(nfo: &str, stem: &str) -> bool {
-    let Some(tags) = stem.strip_prefix(nfo) else {
-        return false;
-    };
-    let is_tag = |c: char| c.is_alphabetic() || "._-()[] ".contains(c);
-    let is_set_off = tags.starts_with(['.', '_', '-', '(', '[', ' ']);
-    tags.is_empty() || (is_set_off && tags.len() <= TAGS_CHARS_MAX && tags.chars().all(is_tag))
+/// The first parts of a path.
+fn beginning_of(path: &str, parts_count: usize) -> &str {
+    let mut ends = path.match_indices('/').map(|(at, _)| at);
+    match parts_count {
+        0 => "",
+        count => ends.nth(count - 1).map_or(path, |end| &path[..end]),
+    }
 }
 
 /// The id of IMDb that a text says is its own, else the only one in it.
@@ -131,6 +144,7 @@ fn is_id(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command::folder::walk::Walked;
 
     #[test]
     fn ids_are_stated_or_alone() {
@@ -151,25 +165,31 @@ mod tests {
     #[test]
     fn files_get_the_id_of_their_stem_their_folder_or_their_series() {
         let dir = tempfile::tempdir().unwrap();
-        let write = |path: &str, id: &str| {
+        for (path, id) in [
+            ("Up/movie.nfo", "tt1049413"),
+            ("Dark/tvshow.nfo", "tt5753856"),
+            ("Dark/S1/Dark.S01E01.nfo", "tt6305578"),
+            ("hoard/Alien.1979.nfo", "tt0078748"),
+        ] {
             let full = dir.path().join(path);
             std::fs::create_dir_all(full.parent().unwrap()).unwrap();
             std::fs::write(full, id).unwrap();
-            path.to_owned()
+        }
+        let walked = Walked::new(dir.path()).unwrap();
+        let ids = NfoIds::read(dir.path(), &walked.nfos);
+        let check = |path: &str, expected: Option<&str>| {
+            let name = PathName::parse(path, 2027).unwrap();
+            assert_eq!(ids.of_file(path, &name), expected, "{path}");
         };
-        let paths = [
-            write("Up/movie.nfo", "tt1049413"),
-            write("Dark/tvshow.nfo", "tt5753856"),
-            write("Dark/S1/Dark.S01E01.nfo", "tt6305578"),
-        ];
-        let ids = NfoIds::read(dir.path(), &paths);
-        assert_eq!(ids.of_file("Up/Up (2009).es.srt", false), Some("tt1049413"));
-        assert_eq!(ids.of_file("Up/Up (2009).es.srt", true), None);
-        assert_eq!(
-            ids.of_file("Dark/S1/Dark.S01E01.es.forced.srt", true),
-            Some("tt6305578")
-        );
-        assert_eq!(ids.of_file("Dark/S1/Dark.S01E010.es.srt", true), None);
+        check("Up/Up (2009).es.srt", Some("tt1049413"));
+        check("Up/Subs/Up (2009).es.srt", Some("tt1049413"));
+        check("Dark/S1/Dark.S01E01.es.forced.srt", Some("tt6305578"));
+        check("Dark/S1/Dark.S01E010.es.srt", None);
+        check("Dark/S1/Dark.S01E02.es.srt", None);
+        check("hoard/Alien.1979.es.srt", Some("tt0078748"));
+        // Neither another film that begins alike, nor the only one of a folder of many.
+        check("hoard/Alien.1979.Resurrection.srt", None);
+        check("hoard/Heat.1995.720p.srt", None);
         assert_eq!(ids.of_series("Dark/S1/Dark.S01E01.srt"), Some("tt5753856"));
         assert_eq!(ids.of_series("Up/Up.srt"), None);
     }

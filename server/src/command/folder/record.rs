@@ -1,12 +1,11 @@
 //! The path of a file as a record (API.md 13.11).
 
 use serde_json::{Map, Value};
-use subcat_engine::{
-    FolderSeason, Language, ParsedRelease, PathName, PathRefusal, ReleaseKind, Timestamp, fold,
-};
+use subcat_engine::{CorrectedPath, Language, PathName, PathRefusal, Timestamp, fold};
 
 use super::corrections::Corrections;
 use super::nfo::NfoIds;
+use super::walk::{file_name_of, stem_of};
 
 /// Everything on which the reading of a path depends.
 pub(super) struct PathReader<'c> {
@@ -54,18 +53,16 @@ impl PathReader<'_> {
     /// Reads a path below the folder.
     pub(super) fn read(&self, path: &str) -> Result<FolderRecord, PathRejection> {
         let correction = self.corrections.of(path);
-        let corrected = |name: &str| correction.iter().find(|(field, _)| *field == name);
-        let name = match PathName::parse(path, self.year_last) {
+        let has = |name: &str| correction.iter().any(|(field, _)| *field == name);
+        let corrected = CorrectedPath {
+            has_type: has("video_type"),
+            has_title: has("title"),
+            has_language: has("language"),
+        };
+        let name = match PathName::parse_corrected(path, self.year_last, corrected) {
             Ok(name) => name,
             Err(PathRefusal::Hidden | PathRefusal::Extra) => return Err(PathRejection::LeftOut),
-            Err(refusal) => {
-                let has_title = corrected("title").is_some();
-                let is_title = has_title || refusal == PathRefusal::TellsNothing;
-                if corrected("video_type").is_none() || !is_title {
-                    return Err(PathRejection::Refused(refusal.to_string()));
-                }
-                title_alone(stem_of(path), self.year_last)
-            }
+            Err(refusal) => return Err(PathRejection::Refused(refusal.to_string())),
         };
         let mut fields = self.fields_of(path, &name);
         for (field, cell) in correction {
@@ -98,7 +95,7 @@ impl PathReader<'_> {
         let parent = name.parent_catalog_id.as_deref();
         let parent = parent.or_else(|| self.nfos.of_series(path).filter(|_| name.is_episode));
         let own = name.catalog_id.as_deref();
-        let own = own.or_else(|| self.nfos.of_file(path, name.is_episode));
+        let own = own.or_else(|| self.nfos.of_file(path, name));
         if let Some(id) = own.filter(|id| Some(*id) != parent) {
             fields.insert("catalog_id".into(), id.into());
         }
@@ -159,27 +156,6 @@ impl FolderRecord {
     /// Puts a text in, unless it was corrected.
     pub(super) fn set_missing(&mut self, field: &str, text: String) {
         self.fields.entry(field).or_insert_with(|| text.into());
-    }
-}
-
-/// The name of a file without its ending.
-pub(super) fn stem_of(path: &str) -> &str {
-    let name = file_name_of(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
-fn file_name_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
-}
-
-/// A name that tells nothing, whose type is known: it is a title.
-fn title_alone(stem: &str, year_last: u32) -> PathName {
-    let release = ParsedRelease::parse(stem, year_last, FolderSeason::Outside);
-    let is_episode = matches!(release.kind, ReleaseKind::Episode { .. });
-    PathName {
-        is_episode,
-        title: release.title,
-        ..PathName::default()
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use subcat_engine::hash_of;
 
 use super::corrections::Corrections;
-use super::lines::{RecordLines, WrittenLine, digest_of};
-use super::memory::{FolderMemory, NOT_LOADED, SHARED};
+use super::lines::{LoadedPart, RecordLines, WrittenLine, digest_of};
+use super::memory::{FolderMemory, NOT_LOADED, SHARED, has_record};
 use super::nfo::NfoIds;
 use super::record::PathReader;
 use super::report::FolderReport;
@@ -20,13 +20,14 @@ use super::table_of::{shown_table, write_table};
 use super::walk::{FoundFile, Walked};
 use crate::command::access::Access;
 use crate::command::error::{CommandError, SubjectError};
-use crate::command::file_store::{FileStore, StorePlace};
+use crate::command::file_store::StorePlace;
 use crate::command::follow::wait;
 use crate::command::interrupt::{ImportStage, Interrupt, end};
 use crate::command::progress::Progress;
-use crate::limits::{PRUNED_ALWAYS_MAX, READ_BUFFER_BYTES};
+use crate::limits::{FOLDER_LINES_MAX, PRUNED_ALWAYS_MAX, READ_BUFFER_BYTES, REMEMBERED_ROWS_MAX};
 use crate::ops::{
-    ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
+    ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, PathRow,
+    RefusedLine, import,
 };
 use crate::rows::{Format, RowOptions};
 
@@ -67,8 +68,15 @@ struct ImportWatch<'w> {
     show: &'w mut dyn FnMut(ImportReport),
 }
 
-/// States of files at the last scan.
-type FileStates = HashMap<String, (u64, i64)>;
+/// Sizes and times of files at the last scan, by sums of their paths.
+type FileStates = HashMap<u64, FileState>;
+
+/// State of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileState {
+    size_bytes: u64,
+    modified_nanos: i64,
+}
 
 impl FolderImport {
     /// Imports the folder once.
@@ -96,7 +104,8 @@ impl FolderImport {
             is_read: &is_read,
             show: &mut show,
         };
-        let imported = self.import(access, &|_| false, &mut watch);
+        let walked = self.walk()?;
+        let imported = self.import(access, &walked, &|_| false, &mut watch);
         progress.finish();
         let (result, report) = imported?;
         Ok((result, FolderNotes(report.lines())))
@@ -115,9 +124,10 @@ impl FolderImport {
         let mut notes = FolderNotes::default();
         let mut last: Option<FileStates> = None;
         while last.is_none() || wait(pause, &is_stopping) {
-            let states = states_of(&self.walk()?);
+            let walked = self.walk()?;
+            let states = states_of(&walked);
             let waits = |file: &FoundFile| match &last {
-                Some(last) => last.get(&file.text()) != states.get(&file.text()),
+                Some(last) => last.get(&path_digest(file)) != Some(&state_of(file)),
                 None => false,
             };
             let mut watch = ImportWatch {
@@ -125,7 +135,7 @@ impl FolderImport {
                 is_read: &AtomicBool::new(false),
                 show: &mut |report| progress.show(report),
             };
-            let (result, report) = self.import(access, &waits, &mut watch)?;
+            let (result, report) = self.import(access, &walked, &waits, &mut watch)?;
             sum.inserted += result.inserted;
             sum.updated += result.updated;
             sum.unchanged = result.unchanged;
@@ -150,11 +160,11 @@ impl FolderImport {
     fn import(
         &self,
         access: &Access,
+        walked: &Walked,
         waits: &dyn Fn(&FoundFile) -> bool,
         watch: &mut ImportWatch<'_>,
     ) -> Result<(ImportResult, FolderReport), CommandError> {
         let failed = |error| SubjectError::new(self.folder.display().to_string(), error);
-        let walked = self.walk()?;
         let corrections = Corrections::read(&self.folder, self.fix.as_deref())?;
         let nfos = NfoIds::read(&self.folder, &walked.nfos);
         let reader = PathReader {
@@ -169,10 +179,11 @@ impl FolderImport {
         let scan = FolderScan {
             folder: &self.folder,
             paths: FolderPaths {
-                walked: &walked,
+                walked,
                 reader: &reader,
             },
             memory: FolderMemory::new(access, &canonical, is_dry_run),
+            place: StorePlace::new(access, is_dry_run),
             bytes_max: self.bytes_max,
             rules: rules_of(&reader),
             waits,
@@ -180,8 +191,7 @@ impl FolderImport {
         };
         let by_path = self.to.as_ref().map(|_| BTreeMap::new());
         let mut report = FolderReport::new(by_path, walked.unreadable.clone());
-        let mut store = FileStore::new(StorePlace::new(access, is_dry_run));
-        let mut scanned = scan.run(&mut store, &mut report)?;
+        let mut scanned = scan.run(&mut report)?;
         scanned.settle(scan.paths, &mut report);
         if self.options.is_strict && report.refused() != 0 {
             return Err(StrictFolderError(report.lines()).into());
@@ -193,16 +203,16 @@ impl FolderImport {
             write_table(to, &scanned, scan.paths, &report)?;
         }
         watch.is_read.store(true, Ordering::SeqCst);
-        let result = load(
+        let loading = Loading {
             access,
-            self,
-            &scan,
-            &scanned,
-            &mut LoadReport {
-                report: &mut report,
-                show: &mut *watch.show,
-            },
-        )?;
+            folder: self,
+            scan: &scan,
+            scanned: &scanned,
+        };
+        let result = loading.run(&mut LoadReport {
+            report: &mut report,
+            show: &mut *watch.show,
+        })?;
         scan.memory.remember_rules(scan.rules)?;
         self.prune(&scan, &mut scanned, &mut report)?;
         Ok((result, report))
@@ -216,9 +226,7 @@ impl FolderImport {
         report: &mut FolderReport,
     ) -> Result<(), CommandError> {
         let gone = std::mem::take(&mut scanned.gone);
-        let has_record = |digest| digest != SHARED && digest != NOT_LOADED;
-        let (gone, without_record): (Vec<_>, Vec<_>) =
-            gone.into_iter().partition(|row| has_record(row.digest));
+        let (gone, without_record): (Vec<_>, Vec<_>) = gone.into_iter().partition(has_record);
         scan.memory.forget(without_record, false)?;
         report.gone = gone.len() as u64;
         let Some(mode) = self.prune.filter(|_| !gone.is_empty()) else {
@@ -254,7 +262,7 @@ fn reason_to_keep(
     if !walked.unreadable.is_empty() {
         return Some("a folder could not be read");
     }
-    let is_most = scanned.remembered_count < 2 * gone_count;
+    let is_most = scanned.records_count < 2 * gone_count;
     if PRUNED_ALWAYS_MAX < gone_count && is_most {
         return Some("over half of its files are gone");
     }
@@ -280,8 +288,19 @@ fn rules_of(reader: &PathReader<'_>) -> u64 {
 }
 
 fn states_of(walked: &Walked) -> FileStates {
-    let state = |file: &FoundFile| (file.text(), (file.size_bytes, file.modified_nanos));
+    let state = |file: &FoundFile| (path_digest(file), state_of(file));
     walked.files.iter().map(state).collect()
+}
+
+fn state_of(file: &FoundFile) -> FileState {
+    FileState {
+        size_bytes: file.size_bytes,
+        modified_nanos: file.modified_nanos,
+    }
+}
+
+fn path_digest(file: &FoundFile) -> u64 {
+    digest_of(file.text().as_bytes())
 }
 
 /// Receivers of the outcome of loading.
@@ -290,54 +309,137 @@ struct LoadReport<'r> {
     show: &'r mut dyn FnMut(ImportReport),
 }
 
-/// Loads the records that differ from the last time, and remembers them.
-fn load(
-    access: &Access,
-    folder: &FolderImport,
-    scan: &FolderScan<'_>,
-    scanned: &Scanned,
-    out: &mut LoadReport<'_>,
-) -> Result<ImportResult, CommandError> {
-    let (mut written, mut unchanged, mut refused) = (Vec::new(), 0, Vec::new());
-    let name = folder.folder.display().to_string();
-    let result = {
-        let lines = RecordLines::new(scanned, scan.paths, &mut written, &mut unchanged);
-        let content = BufReader::with_capacity(READ_BUFFER_BYTES, lines);
-        let show = &mut *out.show;
-        let mut report = |report: ImportReport| match report {
-            ImportReport::Refused(line) => refused.push(line),
-            report => show(report),
+/// Loading of the records that differ from the last time.
+struct Loading<'l> {
+    access: &'l Access,
+    folder: &'l FolderImport,
+    scan: &'l FolderScan<'l>,
+    scanned: &'l Scanned,
+}
+
+impl Loading<'_> {
+    /// Loads the records, part by part: an import sorts its records in memory, and what a part has
+    /// loaded is remembered before the next one. A strict import is one part.
+    fn run(&self, out: &mut LoadReport<'_>) -> Result<ImportResult, CommandError> {
+        let mut sum = ImportResult::default();
+        let mut next_idx = 0;
+        loop {
+            let loaded = self.part(&mut next_idx, sum.inserted + sum.updated, out)?;
+            sum.inserted += loaded.inserted;
+            sum.updated += loaded.updated;
+            sum.unchanged += loaded.unchanged;
+            sum.ignored_fields += loaded.ignored_fields;
+            if self.scanned.entries.len() <= next_idx {
+                break;
+            }
+        }
+        self.remember_shared()?;
+        sum.refused = out.report.refused();
+        Ok(sum)
+    }
+
+    fn part(
+        &self,
+        next_idx: &mut usize,
+        loaded_before: u64,
+        out: &mut LoadReport<'_>,
+    ) -> Result<ImportResult, CommandError> {
+        let lines_max = if self.folder.options.is_strict {
+            usize::MAX
+        } else {
+            FOLDER_LINES_MAX
         };
-        send(access, &name, content, folder.options, &mut report)?
-    };
-    let mut remembered = Vec::new();
-    let mut is_refused = vec![false; written.len()];
-    for line in &refused {
-        let line_idx = (line.line as usize).wrapping_sub(1);
-        if let (Some(flag), Some(written)) = (is_refused.get_mut(line_idx), written.get(line_idx)) {
-            *flag = true;
-            let field = line.field.as_deref().unwrap_or("");
-            let path = scan.paths.path(&scanned.entries[written.entry_idx]);
-            out.report
-                .refuse(&format!("{field}: {}", line.reason), &path);
+        let (mut part, mut refused) = (LoadedPart::default(), Vec::new());
+        part.next_idx = *next_idx;
+        let result = {
+            let lines = RecordLines::new(self.scanned, self.scan.paths, &mut part, lines_max);
+            let content = BufReader::with_capacity(READ_BUFFER_BYTES, lines);
+            let show = &mut *out.show;
+            let mut report = |report: ImportReport| match report {
+                ImportReport::Refused(line) => refused.push(line),
+                ImportReport::Loaded(count) => show(ImportReport::Loaded(loaded_before + count)),
+                report => show(report),
+            };
+            let name = self.folder.folder.display().to_string();
+            send(
+                self.access,
+                &name,
+                content,
+                self.folder.options,
+                &mut report,
+            )?
+        };
+        *next_idx = part.next_idx;
+        self.remember(&part, &refused, out.report)?;
+        Ok(ImportResult {
+            unchanged: result.unchanged + part.unchanged,
+            ..result
+        })
+    }
+
+    /// Remembers what was loaded, and reports what was not.
+    fn remember(
+        &self,
+        part: &LoadedPart,
+        refused: &[RefusedLine],
+        report: &mut FolderReport,
+    ) -> Result<(), CommandError> {
+        let paths = self.scan.paths;
+        let mut is_refused = vec![false; part.written.len()];
+        for line in refused {
+            let line_idx = (line.line as usize).wrapping_sub(1);
+            let (flag, written) = (is_refused.get_mut(line_idx), part.written.get(line_idx));
+            if let (Some(flag), Some(written)) = (flag, written) {
+                *flag = true;
+                let field = line.field.as_deref().unwrap_or("");
+                let path = paths.path(&self.scanned.entries[written.entry_idx]);
+                report.refuse(&format!("{field}: {}", line.reason), &path);
+            }
         }
-    }
-    for (WrittenLine { entry_idx, digest }, is_refused) in written.iter().zip(is_refused) {
-        let entry = &scanned.entries[*entry_idx];
-        let digest = if is_refused { NOT_LOADED } else { *digest };
-        remembered.push(scan.paths.row(entry, entry.record, digest));
-    }
-    for (idx, entry) in scanned.entries.iter().enumerate() {
-        if entry.owner.is_some() && !scanned.is_loaded(idx, SHARED) {
-            remembered.push(scan.paths.row(entry, entry.record, SHARED));
+        let mut rows = LoadedRows::new(self.scan.memory);
+        for (WrittenLine { entry_idx, digest }, is_refused) in part.written.iter().zip(is_refused) {
+            let entry = &self.scanned.entries[*entry_idx];
+            let digest = if is_refused { NOT_LOADED } else { *digest };
+            rows.push(paths.row(entry, entry.record, digest))?;
         }
+        rows.flush()
     }
-    scan.memory.remember(remembered)?;
-    Ok(ImportResult {
-        unchanged: result.unchanged + unchanged,
-        refused: out.report.refused(),
-        ..result
-    })
+
+    /// Remembers the paths whose content is that of another one.
+    fn remember_shared(&self) -> Result<(), CommandError> {
+        let mut rows = LoadedRows::new(self.scan.memory);
+        for (idx, entry) in self.scanned.entries.iter().enumerate() {
+            if entry.owner.is_some() && !self.scanned.is_loaded(idx, SHARED) {
+                rows.push(self.scan.paths.row(entry, entry.record, SHARED))?;
+            }
+        }
+        rows.flush()
+    }
+}
+
+/// Rows of paths that are remembered page by page.
+struct LoadedRows<'m> {
+    memory: FolderMemory<'m>,
+    rows: Vec<PathRow>,
+}
+
+impl<'m> LoadedRows<'m> {
+    fn new(memory: FolderMemory<'m>) -> Self {
+        let rows = Vec::new();
+        Self { memory, rows }
+    }
+
+    fn push(&mut self, row: PathRow) -> Result<(), CommandError> {
+        self.rows.push(row);
+        if self.rows.len() < REMEMBERED_ROWS_MAX {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), CommandError> {
+        self.memory.remember(std::mem::take(&mut self.rows))
+    }
 }
 
 /// Loads lines here, or sends them to the server.
@@ -392,8 +494,8 @@ mod tests {
                 ..Walked::new(dir.path()).unwrap()
             }
         };
-        let scanned = |remembered_count| Scanned {
-            remembered_count,
+        let scanned = |records_count| Scanned {
+            records_count,
             ..Scanned::default()
         };
         let keep = |walked: &Walked, gone, all| {

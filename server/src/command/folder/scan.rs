@@ -2,17 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
 
-use subcat_engine::{ContentHash, RecordId};
+use subcat_engine::{BROUGHT_FILES_MAX, ContentHash, RecordId};
 
-use super::memory::{FolderMemory, NOT_LOADED, SHARED};
+use super::memory::{FolderMemory, NOT_LOADED, SHARED, has_record};
 use super::record::{FolderRecord, PathReader, PathRejection};
 use super::report::FolderReport;
 use super::walk::{FoundFile, Walked};
 use crate::command::error::CommandError;
-use crate::command::file_store::{FileStore, ReadFile, read_subtitle, release_of};
+use crate::command::file_store::{FileStore, ReadFile, StorePlace, read_subtitle, release_of};
 use crate::command::progress::Progress;
-use crate::limits::PATH_PAGE_COUNT;
+use crate::limits::BROUGHT_BATCH_BYTES;
 use crate::ops::PathRow;
 
 /// A file that has a record, or shares that of another.
@@ -43,12 +45,12 @@ pub(super) struct Scanned {
     pub(super) names: HashMap<usize, Vec<usize>>,
     /// Rows of files that are gone.
     pub(super) gone: Vec<PathRow>,
-    /// Number of all that is remembered.
-    pub(super) remembered_count: usize,
+    /// Number of records of the last time, those of files that are gone included.
+    pub(super) records_count: usize,
     /// True if paths are read as they were the last time.
     pub(super) has_same_rules: bool,
-    /// Contents that files got or lost since the last time.
-    pub(super) touched: HashSet<ContentHash>,
+    /// Contents that files got or lost since the last time, by the beginnings of their hashes.
+    pub(super) touched: HashSet<u64>,
 }
 
 /// The files of a folder, and how their paths are read.
@@ -83,6 +85,8 @@ pub(super) struct FolderScan<'s> {
     pub(super) folder: &'s Path,
     pub(super) paths: FolderPaths<'s>,
     pub(super) memory: FolderMemory<'s>,
+    /// Place in which contents are stored.
+    pub(super) place: StorePlace<'s>,
     pub(super) bytes_max: usize,
     /// Sum of everything but the path on which its reading depends.
     pub(super) rules: u64,
@@ -91,81 +95,116 @@ pub(super) struct FolderScan<'s> {
     pub(super) progress: &'s Progress,
 }
 
-/// Contents that a scan stores, and the rows of their paths, which are saved after them.
-struct StoredFiles<'s, 'f> {
-    store: &'s mut FileStore<'f>,
-    unsaved: Vec<PathRow>,
+/// Files that are stored at once, and the rows of their paths, which are saved after them.
+#[derive(Default)]
+struct FolderBatch {
+    files: Vec<ReadFile>,
+    bytes: usize,
+    rows: Vec<PathRow>,
+}
+
+impl FolderBatch {
+    fn is_full(&self) -> bool {
+        BROUGHT_FILES_MAX <= self.files.len() || BROUGHT_BATCH_BYTES <= self.bytes
+    }
+
+    fn store(self, place: StorePlace<'_>, memory: FolderMemory<'_>) -> Result<(), CommandError> {
+        let mut store = FileStore::new(place);
+        for file in self.files {
+            store.store(release_of(&file.hash), file)?;
+        }
+        store.flush()?;
+        memory.remember(self.rows)
+    }
 }
 
 impl FolderScan<'_> {
-    /// Reads what is new or has changed, and stores it.
-    pub(super) fn run(
+    /// Reads what is new or has changed, and stores it. While a batch of files becomes durable the
+    /// next one is read.
+    pub(super) fn run(&self, report: &mut FolderReport) -> Result<Scanned, CommandError> {
+        let (sender, batches) = sync_channel::<FolderBatch>(0);
+        let (place, memory) = (self.place, self.memory);
+        thread::scope(|scope| {
+            let storing =
+                scope.spawn(move || batches.iter().try_for_each(|it| it.store(place, memory)));
+            let scanned = self.scan(&sender, report);
+            drop(sender);
+            // The scan ends early if a batch cannot be stored: this error says why.
+            storing.join().expect("storing files does not panic")?;
+            scanned
+        })
+    }
+
+    fn scan(
         &self,
-        store: &mut FileStore<'_>,
+        sender: &SyncSender<FolderBatch>,
         report: &mut FolderReport,
     ) -> Result<Scanned, CommandError> {
-        let mut scanned = Scanned::default();
+        let files_count = self.paths.walked.files.len();
+        let mut scanned = Scanned {
+            entries: Vec::with_capacity(files_count),
+            ..Scanned::default()
+        };
         let mut rows = self.memory.rows();
         // The row of the folder itself.
         let own = rows.take("", &mut scanned.gone)?;
         scanned.has_same_rules = own.is_some_and(|row| row.digest == self.rules);
-        let mut stored = StoredFiles {
-            store,
-            unsaved: Vec::new(),
-        };
-        let files_count = self.paths.walked.files.len();
+        let mut batch = FolderBatch::default();
         for (file_idx, file) in self.paths.walked.files.iter().enumerate() {
             let path = file.text();
-            let gone_count = scanned.gone.len();
             let known = rows.take(&path, &mut scanned.gone)?;
-            scanned.remembered_count += scanned.gone.len() - gone_count;
-            scanned.remembered_count += usize::from(known.is_some());
-            if (self.waits)(file) {
-                report.waiting += 1;
+            scanned.records_count += usize::from(known.as_ref().is_some_and(has_record));
+            if self.leaves_out(file, known.as_ref(), scanned.has_same_rules, report) {
                 continue;
             }
-            let is_known = scanned.has_same_rules && self.is_unchanged(file, known.as_ref());
-            let read = if is_known {
-                Ok(())
-            } else {
-                self.paths.reader.read(&path).map(drop)
-            };
-            match read {
-                Ok(()) => {}
-                Err(PathRejection::LeftOut) => continue,
-                Err(PathRejection::OtherLanguage) => {
-                    report.other_languages += 1;
-                    continue;
-                }
-                Err(PathRejection::Refused(reason)) => {
-                    report.refuse(&reason, &path);
-                    continue;
-                }
-            }
             let old = known.as_ref().map(|row| ContentHash(row.content));
-            let Some(entry) = self.entry(file_idx, known.as_ref(), &mut stored, report)? else {
+            let Some(entry) = self.entry(file_idx, known.as_ref(), &mut batch, report)? else {
                 continue;
             };
             if !entry.is_same {
-                scanned.touched.insert(entry.content);
-                scanned.touched.extend(old);
+                scanned.touch(entry.content);
+                old.into_iter().for_each(|old| scanned.touch(old));
             }
             scanned.entries.push(entry);
-            if PATH_PAGE_COUNT <= stored.unsaved.len() {
-                stored.store.flush()?;
-                self.memory.remember(std::mem::take(&mut stored.unsaved))?;
+            if batch.is_full() && sender.send(std::mem::take(&mut batch)).is_err() {
+                return Ok(scanned);
             }
             self.progress
                 .count(file_idx as u64 + 1, files_count as u64, "files");
         }
-        let gone_count = scanned.gone.len();
         rows.take_rest(&mut scanned.gone)?;
-        scanned.remembered_count += scanned.gone.len() - gone_count;
-        stored.store.flush()?;
-        self.memory.remember(stored.unsaved)?;
-        let gone = scanned.gone.iter().map(|row| ContentHash(row.content));
-        scanned.touched.extend(gone);
+        let gone = scanned.gone.iter().filter(|row| has_record(row));
+        scanned.records_count += gone.count();
+        sender.send(batch).ok();
+        for idx in 0..scanned.gone.len() {
+            scanned.touch(ContentHash(scanned.gone[idx].content));
+        }
         Ok(scanned)
+    }
+
+    /// Returns true for a file that is not one of this import, and reports why.
+    fn leaves_out(
+        &self,
+        file: &FoundFile,
+        known: Option<&PathRow>,
+        has_same_rules: bool,
+        report: &mut FolderReport,
+    ) -> bool {
+        if (self.waits)(file) {
+            report.waiting += 1;
+            return true;
+        }
+        if has_same_rules && self.is_unchanged(file, known) {
+            return false;
+        }
+        let path = file.text();
+        match self.paths.reader.read(&path) {
+            Ok(_) => return false,
+            Err(PathRejection::LeftOut) => {}
+            Err(PathRejection::OtherLanguage) => report.other_languages += 1,
+            Err(PathRejection::Refused(reason)) => report.refuse(&reason, &path),
+        }
+        true
     }
 
     /// Returns true if a file is as it was when its record was loaded.
@@ -182,7 +221,7 @@ impl FolderScan<'_> {
         &self,
         file_idx: usize,
         known: Option<&PathRow>,
-        stored: &mut StoredFiles<'_, '_>,
+        batch: &mut FolderBatch,
         report: &mut FolderReport,
     ) -> Result<Option<ScannedFile>, CommandError> {
         let file = &self.paths.walked.files[file_idx];
@@ -217,11 +256,19 @@ impl FolderScan<'_> {
         };
         let entry = entry(read.hash, false);
         let record = known_record.unwrap_or_else(|| of_content(&entry));
-        let row = self.paths.row(&entry, record, NOT_LOADED);
-        stored.unsaved.push(row);
-        store_file(stored.store, read)?;
+        batch.rows.push(self.paths.row(&entry, record, NOT_LOADED));
+        if !matches!(self.place, StorePlace::DryRun) {
+            batch.bytes += read.content.len();
+            batch.files.push(read);
+        }
         Ok(Some(entry))
     }
+}
+
+/// The beginning of a content's hash: two that begin alike cost one look at a record.
+fn beginning_of(content: ContentHash) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = content.0;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// The id that is made from an entry's content.
@@ -229,13 +276,12 @@ fn of_content(entry: &ScannedFile) -> RecordId {
     RecordId::of_release(&release_of(&entry.content))
 }
 
-fn store_file(store: &mut FileStore<'_>, read: ReadFile) -> Result<(), CommandError> {
-    let release = release_of(&read.hash);
-    store.store(release, read)?;
-    Ok(())
-}
-
 impl Scanned {
+    /// Notes that a file got or lost a content.
+    fn touch(&mut self, content: ContentHash) {
+        self.touched.insert(beginning_of(content));
+    }
+
     /// Finds equal contents: the first path has the record, other names of the same video are added
     /// to it, and the others are refused. Then every entry gets its record.
     pub(super) fn settle(&mut self, paths: FolderPaths<'_>, report: &mut FolderReport) {
@@ -313,6 +359,9 @@ impl Scanned {
             let owner = self.entries[idx].owner.unwrap_or(idx);
             self.entries[idx].record = records[owner];
         }
+        if self.gone.is_empty() {
+            return;
+        }
         let present: HashSet<RecordId> = records.into_iter().collect();
         // The record of a file that moved is not gone.
         for row in &mut self.gone {
@@ -344,7 +393,8 @@ impl Scanned {
     pub(super) fn is_untouched(&self, idx: usize) -> bool {
         let entry = &self.entries[idx];
         let is_loaded = entry.known_digest != NOT_LOADED && entry.known_digest != SHARED;
-        let is_same = entry.is_same && is_loaded && !self.touched.contains(&entry.content);
+        let is_same =
+            entry.is_same && is_loaded && !self.touched.contains(&beginning_of(entry.content));
         self.has_same_rules && is_same
     }
 

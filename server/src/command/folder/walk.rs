@@ -1,5 +1,6 @@
 //! The files of a folder (API.md 13.11).
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
@@ -35,11 +36,16 @@ pub(super) struct FoundFile {
 impl FoundFile {
     /// Its path below the folder as text: names that are not UTF-8 are windows-1252.
     pub(super) fn text(&self) -> String {
+        self.shown().into_owned()
+    }
+
+    fn shown(&self) -> Cow<'_, str> {
+        if let Ok(text) = str::from_utf8(&self.path) {
+            return Cow::Borrowed(text);
+        }
         let parts = self.path.split(|byte| *byte == b'/');
-        parts
-            .map(crate::rows::decoded)
-            .collect::<Vec<_>>()
-            .join("/")
+        let parts: Vec<_> = parts.map(crate::rows::decoded).collect();
+        Cow::Owned(parts.join("/"))
     }
 
     /// Its path in the file system.
@@ -62,8 +68,8 @@ struct WaitingFolder {
 pub(super) struct Walked {
     /// Its files, by the bytes of their paths as text.
     pub(super) files: Vec<FoundFile>,
-    /// Paths of `.nfo` files.
-    pub(super) nfos: Vec<String>,
+    /// `.nfo` files.
+    pub(super) nfos: Vec<FoundFile>,
     /// Folders that could not be read, and why.
     pub(super) unreadable: Vec<String>,
 }
@@ -85,7 +91,10 @@ impl Walked {
                 }
             }
         }
-        walked.files.sort_by_cached_key(FoundFile::text);
+        // Without keys beside the paths: there may be many.
+        let by_text = |one: &FoundFile, other: &FoundFile| one.shown().cmp(&other.shown());
+        walked.files.sort_unstable_by(by_text);
+        walked.files.shrink_to_fit();
         Ok(walked)
     }
 
@@ -125,21 +134,35 @@ impl Walked {
             return;
         };
         let ending = ending.to_ascii_lowercase();
-        if ending == "nfo" {
-            self.nfos.push(path.to_string_lossy().into_owned());
-        }
+        let is_nfo = ending == "nfo";
         // Pictures of VobSub, whose index lies beside them.
         let is_picture = ending == "sub" && idx_stems.iter().any(|idx| idx == stem);
-        if !ENDINGS.contains(&ending.as_str()) || is_picture {
+        if !is_nfo && (!ENDINGS.contains(&ending.as_str()) || is_picture) {
             return;
         }
         let seconds = metadata.mtime().saturating_mul(1_000_000_000);
-        self.files.push(FoundFile {
+        let found = FoundFile {
             path: path.as_os_str().as_bytes().into(),
             size_bytes: metadata.len(),
             modified_nanos: seconds.saturating_add(metadata.mtime_nsec()),
-        });
+        };
+        if is_nfo {
+            self.nfos.push(found);
+        } else {
+            self.files.push(found);
+        }
     }
+}
+
+/// The name of a file without its ending.
+pub(super) fn stem_of(path: &str) -> &str {
+    let name = file_name_of(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// The last part of a path.
+pub(super) fn file_name_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 fn entries_of(folder: &Path) -> io::Result<Vec<DirEntry>> {
@@ -191,7 +214,8 @@ mod tests {
         let paths: Vec<String> = walked.files.iter().map(FoundFile::text).collect();
         assert_eq!(paths, ["a/c.zip", "b.SRT", "w.sub", "ñ.srt"]);
         assert_eq!(fs::read(walked.files[3].path_in(dir.path())).unwrap(), b"y");
-        assert_eq!(walked.nfos, ["m/movie.nfo"]);
+        let nfos: Vec<String> = walked.nfos.iter().map(FoundFile::text).collect();
+        assert_eq!(nfos, ["m/movie.nfo"]);
         assert!(walked.unreadable.is_empty());
         assert!(Walked::new(&dir.path().join("none")).is_err());
     }
