@@ -9,7 +9,8 @@ use bytes::Bytes;
 use http::request::Parts;
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
-    Body, ConnectionCounts, Content, Handler, HandlerOutcome, ListenSettings, RequestBody, Workers,
+    Body, ConnectionCounts, ConnectionEnds, Content, Handler, HandlerOutcome, ListenSettings,
+    RequestBody, Workers,
 };
 
 /// I/O backends that this kernel allows. Prints a warning if io_uring is not available, because
@@ -70,7 +71,7 @@ struct Silent;
 impl Handler for Silent {
     type Connection = ();
 
-    fn connect(&self, _: SocketAddr) {}
+    fn connect(&self, _: ConnectionEnds) {}
 
     fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> HandlerOutcome {
         HandlerOutcome::Now(http::Response::new(Body::from(Content::Empty)))

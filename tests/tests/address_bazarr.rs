@@ -326,3 +326,84 @@ fn rule_20_8_answers_are_as_described() {
         assert_eq!(fault(&document, schema, &body), None, "{path}");
     }
 }
+
+/// A video as Bazarr knows it.
+#[derive(Clone, Copy, Default)]
+struct Video {
+    imdb_id: &'static str,
+    title: &'static str,
+    year: Option<u32>,
+    season: Option<u32>,
+    episode: Option<u32>,
+}
+
+impl Provider {
+    /// The requests of the provider for one language, in its order: by id, then by title when that
+    /// has found nothing. Each is answered with 200, or the provider would give the service up.
+    fn list_subtitles(&self, video: Video, language: &str) -> Vec<Value> {
+        assert_eq!(self.get("/api/v1/info").status, 200, "the ping");
+        let mut common = format!("language={language}&per_page=100");
+        for (name, number) in [("season", video.season), ("episode", video.episode)] {
+            common.extend(number.map(|number| format!("&{name}={number}")));
+        }
+        let mut items = Vec::new();
+        if !video.imdb_id.is_empty() {
+            let mut by_id = format!("{common}&imdb_id={}", video.imdb_id);
+            by_id.extend(video.year.map(|year| format!("&year={year}")));
+            items.clone_from(self.search(&by_id)["items"].as_array().unwrap());
+        }
+        if items.is_empty() {
+            let by_title = format!("{common}&query={}", video.title.replace(' ', "+"));
+            items.clone_from(self.search(&by_title)["items"].as_array().unwrap());
+        }
+        for item in &items {
+            // The provider takes an item in its own language only, and compares titles.
+            assert_eq!(item["language"], language);
+            assert!(item["releases"].is_array());
+            let url = item["download_url"].as_str().unwrap();
+            let target = url.strip_prefix("http://test").unwrap();
+            assert_eq!(self.server.get(target, None).status, 200, "{url}");
+        }
+        items
+    }
+}
+
+/// Requests as the provider's source sends them (Bazarr, `providers/subsarr.py`).
+#[test]
+fn rule_20_8_the_provider_finds_films_and_episodes_by_id_or_by_title() {
+    let provider = Provider::new();
+    let check = |video: Video, language: &str, title: &str, expected: &[&str]| {
+        let items = provider.list_subtitles(video, language);
+        let ids: Vec<&str> = items.iter().map(|it| it["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, expected, "{}", video.title);
+        assert!(items.iter().all(|item| item["title"] == title), "{items:?}");
+    };
+    let heat = Video {
+        imdb_id: "tt0113277",
+        title: "Heat",
+        year: Some(1996),
+        ..Video::default()
+    };
+    // An id is certain, whatever the year there.
+    check(heat, "spanish", "Heat (Fuego contra fuego)", &[HEAT]);
+    check(heat, "english", "", &[]);
+    let unknown = Video {
+        imdb_id: "tt9999999",
+        title: "Fuego contra fuego",
+        ..heat
+    };
+    check(unknown, "spanish", "Fuego contra fuego", &[HEAT]);
+    let dark = Video {
+        imdb_id: "tt0007",
+        title: "Dark",
+        season: Some(1),
+        episode: Some(2),
+        ..Video::default()
+    };
+    check(dark, "spanish", "Dark", &[EPISODE, PACK, MACHINE]);
+    let by_title = Video {
+        imdb_id: "",
+        ..dark
+    };
+    check(by_title, "spanish", "Dark", &[EPISODE, PACK, MACHINE]);
+}

@@ -145,3 +145,64 @@ fn rule_20_13_a_tag_filters_and_stays_in_urls() {
     let portugal = player.get("/pt-PT/subtitles/series/tt7:1:2.json");
     assert_eq!(portugal.text(), r#"{"subtitles":[]}"#);
 }
+
+/// A component as `encodeURIComponent` writes it.
+fn component(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
+    let encoded = text.bytes().map(|byte| match byte {
+        byte if plain(byte) => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    encoded.collect()
+}
+
+impl Player {
+    /// The request of the client's transport: the manifest's address, whose end is the path of the
+    /// resource, each component encoded.
+    fn ask(&self, kind: &str, id: &str, extra: &[(&str, &str)]) -> Vec<Value> {
+        let mut path = format!("/subtitles/{}/{}", component(kind), component(id));
+        if !extra.is_empty() {
+            let pair =
+                |(name, value): &(&str, &str)| format!("{}={}", component(name), component(value));
+            let pairs: Vec<String> = extra.iter().map(pair).collect();
+            path.push_str(&format!("/{}", pairs.join("&")));
+        }
+        let transport_url = format!("{}/manifest.json", self.base);
+        let target = transport_url.replace("/manifest.json", &format!("{path}.json"));
+        let answer = self.server.get(&target, None);
+        assert_eq!(answer.status, 200, "{target}");
+        let list: Value = serde_json::from_slice(&answer.body).unwrap();
+        let subtitles = list["subtitles"].as_array().unwrap().clone();
+        for subtitle in &subtitles {
+            // What the client reads: an id, an address that it can parse, a language.
+            let url = subtitle["url"].as_str().unwrap();
+            assert!(url.parse::<http::Uri>().unwrap().host().is_some(), "{url}");
+            assert!(subtitle["id"].is_string() && subtitle["lang"].is_string());
+        }
+        subtitles
+    }
+}
+
+/// Requests as the client library sends them (stremio-core, `http_transport.rs`).
+#[test]
+fn rule_20_13_the_client_library_finds_films_and_episodes() {
+    let player = Player::new();
+    let ids = |found: &[Value]| -> Vec<String> {
+        let ids = found.iter().map(|it| it["id"].as_str().unwrap().to_owned());
+        ids.collect()
+    };
+    let extra = [
+        ("videoHash", "8e245d9679d31e12"),
+        ("videoSize", "1234567"),
+        ("filename", "Heat (1995) [1080p] ñ & GRP.mkv"),
+    ];
+    let found = player.ask("movie", "tt0113277", &extra);
+    assert_eq!(ids(&found), [GROUP, FILM]);
+    let url = found[0]["url"].as_str().unwrap();
+    let release = "?release=Heat%20%281995%29%20%5B1080p%5D%20%C3%B1%20%26%20GRP.mkv";
+    assert!(url.ends_with(release), "{url}");
+    let found = player.ask("series", "tt7:1:2", &extra[..2]);
+    assert_eq!(ids(&found), [EPISODE, PACK]);
+    assert_eq!(ids(&player.ask("series", "tt7:1:3", &[])), [PACK]);
+    assert!(player.ask("series", "kitsu:7:3", &extra).is_empty());
+}

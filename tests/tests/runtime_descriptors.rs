@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use http::request::Parts;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
+use subcat_server::runtime::{
+    Body, ConnectionEnds, Content, Handler, HandlerOutcome, RequestBody, Workers,
+};
 use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
@@ -14,7 +16,7 @@ struct Hello;
 impl Handler for Hello {
     type Connection = ();
 
-    fn connect(&self, _: SocketAddr) {}
+    fn connect(&self, _: ConnectionEnds) {}
 
     fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> HandlerOutcome {
         HandlerOutcome::Now(http::Response::new(Body::from(Content::Bytes(

@@ -8,7 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
+use subcat_server::runtime::{
+    Body, ConnectionEnds, Content, Handler, HandlerOutcome, RequestBody, Workers,
+};
 use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
@@ -21,7 +23,7 @@ struct Summing;
 impl Handler for Summing {
     type Connection = ();
 
-    fn connect(&self, _: SocketAddr) {}
+    fn connect(&self, _: ConnectionEnds) {}
 
     fn handle(&self, (): &mut (), head: &mut Parts, body: RequestBody) -> HandlerOutcome {
         let now = |content: Vec<u8>| {

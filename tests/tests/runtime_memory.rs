@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use http::request::Parts;
 use subcat_server::config::Io;
-use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
+use subcat_server::runtime::{
+    Body, ConnectionEnds, Content, Handler, HandlerOutcome, RequestBody, Workers,
+};
 use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
@@ -58,7 +60,7 @@ struct Prompt;
 impl Handler for Prompt {
     type Connection = ();
 
-    fn connect(&self, _: SocketAddr) {}
+    fn connect(&self, _: ConnectionEnds) {}
 
     fn handle(&self, (): &mut (), head: &mut Parts, _: RequestBody) -> HandlerOutcome {
         let content = match head.uri.path() {

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use http::request::Parts;
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
-    Body, ConnectionCounts, Content, Handler, HandlerOutcome, ListenSettings, RequestBody,
-    StoredBytes, Workers,
+    Body, ConnectionCounts, ConnectionEnds, Content, Handler, HandlerOutcome, ListenSettings,
+    RequestBody, StoredBytes, Workers,
 };
 use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
@@ -69,7 +69,7 @@ struct Echo {
 impl Handler for Echo {
     type Connection = u32;
 
-    fn connect(&self, _: SocketAddr) -> u32 {
+    fn connect(&self, _: ConnectionEnds) -> u32 {
         0
     }
 

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use http::request::Parts;
 use subcat_server::config::Io;
 use subcat_server::runtime::{
-    Body, ConnectionCounts, Content, Handler, HandlerOutcome, RequestBody, StoredBytes, Workers,
+    Body, ConnectionCounts, ConnectionEnds, Content, Handler, HandlerOutcome, RequestBody,
+    StoredBytes, Workers,
 };
 use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
@@ -63,7 +64,7 @@ struct Patient {
 impl Handler for Patient {
     type Connection = ();
 
-    fn connect(&self, _: SocketAddr) {}
+    fn connect(&self, _: ConnectionEnds) {}
 
     fn handle(&self, (): &mut (), head: &mut Parts, body: RequestBody) -> HandlerOutcome {
         let content = match head.uri.path() {

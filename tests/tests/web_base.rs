@@ -162,3 +162,42 @@ fn the_api_answers_at_the_root_and_below_the_base() {
     assert!(docs.text().contains(command));
     assert!(page_rules().any(|rule| rule.access == RouteAccess::Anybody));
 }
+
+/// Rule 20.7: URLs in the answers of an address begin as the request did, or with the public URL.
+#[test]
+fn rule_20_7_addresses_answer_at_the_root_and_below_the_base() {
+    let portal = portal("http://media.example");
+    let key = portal.api_key(subcat_engine::Scopes::ADDRESS);
+    let ask = |base: &str, rest: &str| {
+        let target = format!("{base}/a/{key}/api/v1/subtitles/search?query=matrix");
+        let answer = Client::connect(portal.address()).ask(format!("GET {target} {rest}\r\n\r\n"));
+        assert_eq!(answer.status, 200, "{target}");
+        let text = answer.text();
+        let list: serde_json::Value = serde_json::from_str(text).expect("an answer in JSON");
+        let url = list["items"][0]["download_url"].as_str();
+        let url = url.expect("the demo has this film");
+        url.split("/a/")
+            .next()
+            .map(str::to_owned)
+            .expect("a beginning")
+    };
+    let url_of = |base: &str, host: &str| ask(base, &format!("HTTP/1.1\r\nHost: {host}"));
+    let public = "http://media.example/tools/subs";
+    assert_eq!(url_of("", "media.example"), public);
+    assert_eq!(url_of("/tools/subs", "media.example:80"), public);
+    assert_eq!(url_of("", "nas:8080"), "http://nas:8080");
+    assert_eq!(
+        url_of("/tools/subs", "nas:8080"),
+        "http://nas:8080/tools/subs"
+    );
+    let reached = format!("http://{}", portal.address());
+    assert_eq!(ask("", "HTTP/1.0"), reached);
+    assert_eq!(
+        ask("/tools/subs", "HTTP/1.0"),
+        format!("{reached}/tools/subs")
+    );
+    let mut client = Client::connect(portal.address());
+    let document = client.get("/tools/subs/openapi-address.json", None);
+    let servers = "\"servers\":[{\"url\":\"/tools/subs\"}]";
+    assert!(document.text().contains(servers));
+}

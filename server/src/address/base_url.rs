@@ -1,9 +1,20 @@
 //! Beginning of the URLs in answers below an address (API.md 20.7).
 
+use std::net::SocketAddr;
+
 use http::header::HOST;
 use http::{HeaderMap, HeaderValue};
 
 use crate::config::Config;
+
+/// Place of the addresses under which a request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressPlace {
+    /// The root of the host.
+    Root,
+    /// The base path, which the target of the request has lost.
+    Base,
+}
 
 /// Facts of a request that decide how the URLs in its answer begin.
 pub(super) struct ReachedBy<'a> {
@@ -11,23 +22,34 @@ pub(super) struct ReachedBy<'a> {
     pub(super) headers: &'a HeaderMap,
     /// True if the request came from a trusted proxy.
     pub(super) is_proxied: bool,
+    /// True if the request came by a Unix socket.
+    pub(super) is_local: bool,
+    /// The address that was reached; none of a Unix socket.
+    pub(super) reached: Option<SocketAddr>,
+    pub(super) place: AddressPlace,
 }
 
 impl ReachedBy<'_> {
-    /// `public_url` where the request was sent to it, or came through a proxy that forwards; else
-    /// scheme and `Host` of the request.
+    /// `public_url` where the request was sent to it, came through a proxy that forwards, or by a
+    /// Unix socket; else scheme and `Host` of the request, and the base path if the request had it.
     pub(super) fn base_url(&self) -> String {
         let host = self.host();
         if let Some(url) = &self.config.public_url {
             let is_forwarded = self.is_proxied && self.headers.contains_key("x-forwarded-for");
+            let is_forwarded = is_forwarded || self.is_local;
             if is_forwarded || host.is_some_and(|host| is_host_of(host, url)) {
                 return url.clone();
             }
         }
         let scheme = if self.is_https() { "https" } else { "http" };
-        match host {
-            Some(host) => format!("{scheme}://{host}"),
-            None => format!("{scheme}://{}", self.config.listen),
+        let base = match self.place {
+            AddressPlace::Root => "",
+            AddressPlace::Base => self.config.base_path(),
+        };
+        match (host, self.reached) {
+            (Some(host), _) => format!("{scheme}://{host}{base}"),
+            (None, Some(reached)) => format!("{scheme}://{reached}{base}"),
+            (None, None) => format!("{scheme}://localhost{base}"),
         }
     }
 
@@ -71,6 +93,7 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
 mod tests {
     use super::*;
 
+    /// Checks the beginning of URLs; fields that begin with `x-test-` say how the request came.
     fn check(public_url: Option<&str>, fields: &[(&'static str, &str)], expected: &str) {
         let config = Config {
             public_url: public_url.map(str::to_owned),
@@ -80,24 +103,41 @@ mod tests {
         for (name, value) in fields {
             headers.insert(*name, HeaderValue::from_str(value).unwrap());
         }
+        let is_local = headers.contains_key("x-test-socket");
+        let is_below = headers.contains_key("x-test-base");
         let reached = ReachedBy {
             config: &config,
             headers: &headers,
-            is_proxied: headers.contains_key("x-proxy"),
+            is_proxied: is_local || headers.contains_key("x-test-proxy"),
+            is_local,
+            reached: (!is_local).then(|| "192.0.2.9:8080".parse().unwrap()),
+            place: if is_below {
+                AddressPlace::Base
+            } else {
+                AddressPlace::Root
+            },
         };
         assert_eq!(reached.base_url(), expected, "{public_url:?} {fields:?}");
     }
+
+    const PROXY: (&str, &str) = ("x-test-proxy", "");
+    const SOCKET: (&str, &str) = ("x-test-socket", "");
+    const BASE: (&str, &str) = ("x-test-base", "");
+    const HTTPS: (&str, &str) = ("x-forwarded-proto", "https");
+    const FORWARDED: (&str, &str) = ("x-forwarded-for", "192.0.2.1");
 
     #[test]
     fn rule_20_7_without_a_public_url_it_is_the_host_of_the_request() {
         check(None, &[("host", "nas:8080")], "http://nas:8080");
         check(None, &[("host", "[::1]:80")], "http://[::1]:80");
-        let forwarded = [("host", "s.example"), ("x-forwarded-proto", "https")];
-        check(None, &forwarded, "http://s.example");
-        let proxied = [forwarded[0], forwarded[1], ("x-proxy", "")];
-        check(None, &proxied, "https://s.example");
-        check(None, &[], "http://127.0.0.1:8080");
-        check(None, &[("host", "a\"b")], "http://127.0.0.1:8080");
+        let host = ("host", "s.example");
+        check(None, &[host, HTTPS], "http://s.example");
+        check(None, &[host, HTTPS, PROXY], "https://s.example");
+        check(None, &[host, HTTPS, SOCKET], "https://s.example");
+        check(None, &[], "http://192.0.2.9:8080");
+        check(None, &[HTTPS, PROXY], "https://192.0.2.9:8080");
+        check(None, &[("host", "a\"b")], "http://192.0.2.9:8080");
+        check(None, &[SOCKET], "http://localhost");
     }
 
     #[test]
@@ -105,22 +145,31 @@ mod tests {
         let url = Some("https://subs.example");
         check(url, &[("host", "subs.example")], "https://subs.example");
         check(url, &[("host", "SUBS.example:443")], "https://subs.example");
-        check(
-            url,
-            &[("host", "subs.example:80")],
-            "http://subs.example:80",
-        );
+        let other_port = ("host", "subs.example:80");
+        check(url, &[other_port], "http://subs.example:80");
         check(url, &[("host", "nas:8080")], "http://nas:8080");
-        let forwarded = [("host", "inner"), ("x-forwarded-for", "192.0.2.1")];
-        check(url, &forwarded, "http://inner");
-        let proxied = [forwarded[0], forwarded[1], ("x-proxy", "")];
-        check(url, &proxied, "https://subs.example");
+        let inner = ("host", "inner");
+        check(url, &[inner, FORWARDED], "http://inner");
+        check(url, &[inner, FORWARDED, PROXY], "https://subs.example");
+        check(url, &[inner, PROXY], "http://inner");
+        check(url, &[inner, SOCKET], "https://subs.example");
+        check(url, &[SOCKET], "https://subs.example");
         let plain = Some("http://subs.example:8080");
-        check(
-            plain,
-            &[("host", "subs.example:8080")],
-            "http://subs.example:8080",
-        );
+        let host = ("host", "subs.example:8080");
+        check(plain, &[host], "http://subs.example:8080");
         check(plain, &[("host", "subs.example")], "http://subs.example");
+    }
+
+    #[test]
+    fn rule_20_7_the_base_path_is_that_of_the_url_or_of_the_request() {
+        let url = Some("https://media.example/tools/subs");
+        let host = ("host", "media.example");
+        check(url, &[host], "https://media.example/tools/subs");
+        check(url, &[host, BASE], "https://media.example/tools/subs");
+        let other = ("host", "nas:8080");
+        check(url, &[other], "http://nas:8080");
+        check(url, &[other, BASE], "http://nas:8080/tools/subs");
+        check(url, &[BASE], "http://192.0.2.9:8080/tools/subs");
+        check(url, &[SOCKET], "https://media.example/tools/subs");
     }
 }

@@ -1,11 +1,12 @@
 //! A request below an address on its way to its endpoint.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::Uri;
 use subcat_engine::Language;
 
-use super::base_url::ReachedBy;
+use super::base_url::{AddressPlace, ReachedBy};
 use crate::api::{Admitted, ApiWorker};
 use crate::request::AddressPath;
 
@@ -17,6 +18,11 @@ pub(super) struct AddressCall<'a> {
     pub(super) path: &'a AddressPath<'a>,
     /// True if the request came from a trusted proxy.
     pub(super) is_proxied: bool,
+    /// True if the request came by a Unix socket.
+    pub(super) is_local: bool,
+    /// The address that was reached; none of a Unix socket.
+    pub(super) reached: Option<SocketAddr>,
+    pub(super) place: AddressPlace,
 }
 
 impl AddressCall<'_> {
@@ -27,6 +33,9 @@ impl AddressCall<'_> {
             config: &config,
             headers: &self.admitted.headers,
             is_proxied: self.is_proxied,
+            is_local: self.is_local,
+            reached: self.reached,
+            place: self.place,
         };
         let mut base = reached.base_url();
         base.push_str("/a/");

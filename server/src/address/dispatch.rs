@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::base_url::AddressPlace;
 use super::call::AddressCall;
 use super::{download, file, info, languages, manifest, search, subtitles};
 use crate::api::{AddressTarget, ApiRequest, ApiWorker, ConnectionMemory, RefusedRequest};
@@ -14,6 +15,7 @@ pub fn answer(
     worker: &Arc<ApiWorker>,
     connection: &mut ConnectionMemory,
     mut request: ApiRequest<'_>,
+    place: AddressPlace,
 ) -> HandlerOutcome {
     let uri = request.head.uri.clone();
     let Some(path) = address_path(uri.path()) else {
@@ -43,6 +45,9 @@ pub fn answer(
         uri: &uri,
         path: &path,
         is_proxied: connection.is_proxied(worker.service()),
+        is_local: connection.is_local(),
+        reached: connection.reached(),
+        place,
     };
     let response = match &path.endpoint {
         AddressEndpoint::Info => info::answer(call),

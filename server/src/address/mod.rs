@@ -19,4 +19,5 @@ mod search;
 mod subtitles;
 mod title_names;
 
+pub use base_url::AddressPlace;
 pub use dispatch::answer;

@@ -1,6 +1,6 @@
 //! Authentication memory of a connection.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -17,6 +17,8 @@ use crate::service::Service;
 /// connection ([`ConnectionMemory::detached`]), and is answered alike with an empty memory.
 pub struct ConnectionMemory {
     peer: IpAddr,
+    /// Address that the peer has reached; none on a Unix socket.
+    reached: Option<SocketAddr>,
     last_key: Option<RememberedKey>,
     /// Apart from `last_key`: the same text means different things in a field and in a path.
     last_address_key: Option<RememberedKey>,
@@ -47,10 +49,27 @@ impl ConnectionMemory {
     pub fn new(peer: IpAddr) -> Self {
         Self {
             peer,
+            reached: None,
             last_key: None,
             last_address_key: None,
             host: KnownHost::default(),
         }
+    }
+
+    /// This memory, of a connection that reached this address; none on a Unix socket.
+    #[must_use]
+    pub fn reached_at(self, reached: Option<SocketAddr>) -> Self {
+        Self { reached, ..self }
+    }
+
+    /// Address that the peer has reached; none on a Unix socket.
+    pub fn reached(&self) -> Option<SocketAddr> {
+        self.reached
+    }
+
+    /// True on a Unix socket.
+    pub fn is_local(&self) -> bool {
+        is_local_peer(self.peer)
     }
 
     /// The last valid `Host` of the connection.
@@ -77,7 +96,7 @@ impl ConnectionMemory {
     /// A memory of the same peer for a request that is answered after its turn on the connection.
     #[must_use]
     pub fn detached(&self) -> Self {
-        Self::new(self.peer)
+        Self::new(self.peer).reached_at(self.reached)
     }
 
     /// Authenticates a request. Cost: one comparison if it bears the same value as the previous

@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
-use crate::address;
+use crate::address::{self, AddressPlace};
 use crate::api::{ApiRequest, ApiWorker, ConnectionMemory, RefusedRequest, RequestReport};
 use crate::limits::{BODY_BYTES_MAX, FORM_BYTES_MAX};
 use crate::request::{
@@ -20,7 +20,8 @@ use crate::request::{
 };
 use crate::respond::{ApiError, Surface};
 use crate::runtime::{
-    Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
+    Body, BodyRejection, ConnectionEnds, Handler, HandlerOutcome, LaterResponse, Moment,
+    RequestBody,
 };
 use crate::web::Site;
 
@@ -29,7 +30,7 @@ use crate::web::Site;
 enum ApiCall {
     Preflight,
     Path(ApiPath),
-    Address,
+    Address(AddressPlace),
 }
 
 impl ApiCall {
@@ -42,7 +43,7 @@ impl ApiCall {
         match self {
             Self::Preflight => HandlerOutcome::Now(api.preflight(connection, &request)),
             Self::Path(path) => api.handle(connection, request, path),
-            Self::Address => address::answer(api, connection, request),
+            Self::Address(place) => address::answer(api, connection, request, place),
         }
     }
 
@@ -54,7 +55,7 @@ impl ApiCall {
         }
         match api_path(path) {
             Some(path) => Some(Self::Path(path)),
-            None if is_below_address(path) => Some(Self::Address),
+            None if is_below_address(path) => Some(Self::Address(AddressPlace::Root)),
             None => None,
         }
     }
@@ -63,7 +64,7 @@ impl ApiCall {
     const fn surface(self) -> Surface {
         match self {
             Self::Preflight | Self::Path(_) => Surface::Api,
-            Self::Address => Surface::Address,
+            Self::Address(_) => Surface::Address,
         }
     }
 }
@@ -120,7 +121,10 @@ impl Router {
         if rest.len() == path.len() {
             return None;
         }
-        let call = ApiCall::of(rest)?;
+        let call = match ApiCall::of(rest)? {
+            ApiCall::Address(_) => ApiCall::Address(AddressPlace::Base),
+            call => call,
+        };
         let target = match head.uri.query() {
             Some(query) => format!("{rest}?{query}"),
             None => rest.to_owned(),
@@ -280,8 +284,8 @@ impl Router {
 impl Handler for Router {
     type Connection = ConnectionMemory;
 
-    fn connect(&self, peer: SocketAddr) -> ConnectionMemory {
-        ConnectionMemory::new(peer.ip())
+    fn connect(&self, ends: ConnectionEnds) -> ConnectionMemory {
+        ConnectionMemory::new(ends.peer.ip()).reached_at(ends.reached)
     }
 
     fn handle(

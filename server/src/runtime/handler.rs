@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::request::Parts;
 
 use super::body::{Body, RequestBody};
+use super::listener::ConnectionEnds;
 
 /// A response that takes a while. `Send`, because it runs in the connection's task; it is polled
 /// on its worker's thread only.
@@ -27,7 +28,7 @@ pub trait Handler: Send + Sync + 'static {
     type Connection: Send + Unpin + 'static;
 
     /// Memory of a connection that has just been accepted.
-    fn connect(&self, peer: SocketAddr) -> Self::Connection;
+    fn connect(&self, ends: ConnectionEnds) -> Self::Connection;
 
     /// Answers a request. May take parts of the head for their memory.
     fn handle(

@@ -220,7 +220,7 @@ mod tests {
     use http::request::Parts;
 
     use super::*;
-    use crate::runtime::{Body, Content, HandlerOutcome, RequestBody};
+    use crate::runtime::{Body, ConnectionEnds, Content, HandlerOutcome, RequestBody};
 
     /// A handler with defects: each hits the worker, not a request.
     #[derive(Default)]
@@ -232,7 +232,7 @@ mod tests {
     impl Handler for Fragile {
         type Connection = ();
 
-        fn connect(&self, _: SocketAddr) {
+        fn connect(&self, _: ConnectionEnds) {
             let left = self.panics_of_connect.fetch_sub(1, Ordering::SeqCst);
             assert!(left <= 0, "a planted defect");
         }

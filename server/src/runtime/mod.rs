@@ -45,6 +45,7 @@ pub use file_body::StoredBytes;
 pub use handler::{Handler, HandlerOutcome, LaterResponse};
 pub use io_backend::RingRefusedError;
 pub use listen::{ListenSettings, Workers};
+pub use listener::ConnectionEnds;
 pub use piece_reader::PieceReader;
 pub use priority::Priority;
 pub use process_signals::{ServerSignal, ServerSignals, StopSignals};

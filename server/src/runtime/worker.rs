@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io::{self, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -18,7 +18,7 @@ use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::Handler;
 use super::heap;
 use super::http_connection::{ConnectionService, HttpConnection};
-use super::listener::Listener;
+use super::listener::{ConnectionEnds, Listener};
 use super::transport::Transport;
 use crate::limits::{
     IDLE_SCAN_MAX, IDLE_TICKS_MIN, PARTIAL_HEAD_BYTES_MAX, PARTIAL_REQUESTS_BYTES_MAX,
@@ -102,8 +102,8 @@ impl<H: Handler> Worker<H> {
         tasks.heartbeat.is_stopping.store(true, Ordering::Relaxed);
         // To their clients, connections in the listener's queue are established: to drop them would
         // reset requests that may have been sent already.
-        while let Some(Ok((stream, peer))) = at_once(listener.accept()).await {
-            enter(&tasks, stream, peer);
+        while let Some(Ok((stream, ends))) = at_once(listener.accept()).await {
+            enter(&tasks, stream, ends);
         }
         drop(listener);
         finish(&tasks, grace).await;
@@ -133,7 +133,7 @@ async fn at_once<F: Future>(future: F) -> Option<F::Output> {
 async fn accept<H: Handler>(tasks: &Arc<WorkerTasks<H>>, listener: &Listener) {
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => enter(tasks, stream, peer),
+            Ok((stream, ends)) => enter(tasks, stream, ends),
             Err(error) if is_connection_error(&error) => {}
             Err(error) => {
                 tracing::warn!(%error, "cannot accept connections; trying again shortly");
@@ -154,10 +154,10 @@ fn is_connection_error(error: &io::Error) -> bool {
     )
 }
 
-fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: SocketAddr) {
+fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, ends: ConnectionEnds) {
     let make_room = || tasks.end_idle();
-    let Some(permit) = tasks.limiter.admit(peer.ip(), make_room) else {
-        let response = tasks.handler.reject(peer);
+    let Some(permit) = tasks.limiter.admit(ends.peer.ip(), make_room) else {
+        let response = tasks.handler.reject(ends.peer);
         // The response fits into the send buffer of a new socket. hyper never sees this connection:
         // a flood of them must cost little.
         let is_sent = (&stream).write(&response).is_ok();
@@ -180,7 +180,7 @@ fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: Socke
             return;
         }
     };
-    let service = ConnectionService::new(tasks.handler.connect(peer), &tasks.handler, &state);
+    let service = ConnectionService::new(tasks.handler.connect(ends), &tasks.handler, &state);
     let io = ConnectionIo::new(transport, Arc::clone(&state));
     tokio::spawn(ConnectionTask::<_, ConnectionPermit>::new(
         HttpConnection::new(io, service),

@@ -2,8 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 
-use crate::harness::{Place, get, line};
+use crate::harness::{Place, Server, get, line};
 use serde_json::{Value, json};
 
 fn created(place: &Place) -> Value {
@@ -112,4 +113,39 @@ fn rule_20_5_no_log_metric_list_or_audit_entry_contains_the_key() {
     for output in outputs {
         assert!(!output.contains(&key[4..]), "{output}");
     }
+}
+
+/// Rule 20.7: on a Unix socket URLs begin with the public URL, or else as the request says.
+#[test]
+fn rule_20_7_urls_behind_a_unix_socket() {
+    let place = Place::stopped();
+    let source = r#","source_release_id":"1""#;
+    place.import(&[line(1, "Heat", source)]);
+    let made = created(&place);
+    let key = made["key"].as_str().unwrap();
+    let socket = place.path("public.sock");
+    let listen = format!("unix:{}", socket.display());
+    let begins = |settings: &[&str], request: &str, expected: &str| {
+        let arguments = ["serve", "--listen", &listen, "--admin", "127.0.0.1:0"];
+        let mut command = place.command(&arguments);
+        command.args(settings);
+        let server = Server::start_on_socket(command);
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        let target = format!("/a/{key}/api/v1/subtitles/search?query=heat");
+        let request = format!("GET {target} {request}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let url = format!("\"download_url\":\"{expected}/a/{key}/api/v1/subtitles/");
+        assert!(answer.contains(&url), "{expected}: {answer}");
+        assert_eq!(server.stop(), 0);
+    };
+    let host = "HTTP/1.1\r\nHost: subs.example.org";
+    begins(&[], "HTTP/1.0", "http://localhost");
+    begins(&[], host, "http://subs.example.org");
+    let https = format!("{host}\r\nX-Forwarded-Proto: https");
+    begins(&[], &https, "https://subs.example.org");
+    let public = ["--set", "public_url=https://media.example/subs"];
+    begins(&public, host, "https://media.example/subs");
+    begins(&public, "HTTP/1.0", "https://media.example/subs");
 }

@@ -35,22 +35,34 @@ pub(crate) fn document() -> &'static Document {
     &DOCUMENT
 }
 
-/// The document of the interfaces below an address, as JSON text with the version of this program.
-/// Parsed once per process.
-pub(crate) fn address_text() -> &'static str {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
+/// The document of the interfaces below an address, with the version of this program. Parsed once
+/// per process.
+fn address_document() -> &'static Value {
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
         let source = include_str!("../assets/openapi-address.json");
         let mut value: Value = serde_json::from_str(source).expect("tests parse the same text");
         value["info"]["version"] = env!("CARGO_PKG_VERSION").into();
-        value.to_string()
+        value
     });
-    &TEXT
+    &DOCUMENT
+}
+
+/// The document of the interfaces below an address of a service below a base path, which may be
+/// empty, as JSON text.
+pub(crate) fn address_text(base: &str) -> String {
+    below(address_document(), base)
 }
 
 /// The document of a service below a base path, as JSON text.
 pub(crate) fn text_below(base: &str) -> String {
-    let mut value = document().value.clone();
-    value["servers"][0]["url"] = base.into();
+    below(&document().value, base)
+}
+
+fn below(document: &Value, base: &str) -> String {
+    let mut value = document.clone();
+    if !base.is_empty() {
+        value["servers"][0]["url"] = base.into();
+    }
     value.to_string()
 }
 
@@ -223,7 +235,7 @@ mod tests {
                 check_tree(document, child);
             }
         }
-        let document: Value = serde_json::from_str(address_text()).unwrap();
+        let document: Value = serde_json::from_str(&address_text("")).unwrap();
         check_tree(&document, &document);
         assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     }

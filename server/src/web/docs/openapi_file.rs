@@ -34,9 +34,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 }
 
 /// `GET /openapi-address.json`.
-pub(crate) fn show_address(_: &WebRequest) -> PageResult {
-    let text = Bytes::from_static(openapi::address_text().as_bytes());
-    Ok(answer::bytes(StatusCode::OK, "application/json", text))
+pub(crate) fn show_address(request: &WebRequest) -> PageResult {
+    let config = request.site.service.config();
+    Ok(below_base(openapi::address_text(config.base_path())))
 }
 
 fn at_root(document: &Document, headers: &HeaderMap) -> Response<PageBody> {
