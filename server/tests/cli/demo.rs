@@ -1,5 +1,7 @@
 //! `demo`: everything that a first look needs.
 
+use std::process::Stdio;
+
 use crate::harness::{Place, Server, exists, get, line};
 use serde_json::Value;
 
@@ -94,6 +96,67 @@ fn settings_of_the_command_line_win() {
     );
     assert_eq!(get(&admin, "/livez", None).text(), "ok\n");
     assert_eq!(server.get("/signup", None).status, 404);
+    assert_eq!(server.stop(), 0);
+}
+
+/// With a folder the first thing to be seen is what is in it: by search, download and page.
+#[test]
+fn a_folder_is_its_catalog() {
+    let place = Place::stopped();
+    let folder = place.path("media");
+    let path = folder.join("Movies/Ronin (1998)/Subs/2_Spanish.srt");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let subtitle = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+    std::fs::write(&path, subtitle).unwrap();
+    for _ in 0..2 {
+        let mut command = place.command(&["demo", "--json", "--listen", "127.0.0.1:0"]);
+        command.arg(&folder).env_remove("SUBCAT_DATA");
+        let (server, sheet) = Server::start_demo(command);
+        let data = sheet["data"].as_str().unwrap();
+        assert!(data.ends_with("subcat-demo-folder"), "{sheet}");
+        let key = sheet["key"].as_str();
+        let found = server.get("/api/subtitles/search?query=ronin+1998", key);
+        let found = found.json();
+        assert_eq!(found["total"], 1, "{found}");
+        let id = found["items"][0]["id"].as_str().unwrap().to_owned();
+        let file = server.get(&format!("/api/subtitles/{id}/download"), key);
+        assert_eq!(file.text(), subtitle);
+        assert_eq!(server.get("/", None).status, 200);
+        assert_eq!(server.stop(), 0);
+    }
+}
+
+/// Killed while it reads a folder, the demo of that folder can be started again.
+#[test]
+fn a_demo_of_a_folder_that_was_killed_starts_again() {
+    let place = Place::stopped();
+    let folder = place.path("media");
+    std::fs::create_dir_all(&folder).unwrap();
+    for number in 1..=300 {
+        let subtitle = format!("1\n00:00:01,000 --> 00:00:02,000\n{number}\n");
+        let path = folder.join(format!("Dark.S01E{number:03}.es.srt"));
+        std::fs::write(path, subtitle).unwrap();
+    }
+    let command = || {
+        let mut command = place.command(&["demo", "--json", "--listen", "127.0.0.1:0"]);
+        command.arg(&folder).env_remove("SUBCAT_DATA");
+        command
+    };
+    let mut first = command();
+    first.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut first = first.spawn().unwrap();
+    while !exists(&place.path("subcat-demo-folder.json")) {
+        assert!(first.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::yield_now();
+    }
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let (server, sheet) = Server::start_demo(command());
+    let found = server.get(
+        "/api/subtitles/search?query=dark&limit=1",
+        sheet["key"].as_str(),
+    );
+    assert_eq!(found.json()["total"], 300);
     assert_eq!(server.stop(), 0);
 }
 

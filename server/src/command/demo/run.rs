@@ -187,6 +187,8 @@ fn load_folder(folder: PathBuf, config: &Config, is_json: bool) -> Result<(), Co
         return Err(SubjectError::new(name, reason).into());
     }
     let access = Access::open(config.clone(), Missing::Create)?;
+    mark_as_ours(&config.data)
+        .map_err(|error| SubjectError::new(config.data.display().to_string(), error))?;
     let import = FolderImport {
         folder,
         fix: None,
@@ -288,6 +290,15 @@ fn login_path(data: &Path) -> io::Result<PathBuf> {
     let mut path = data.canonicalize()?.into_os_string();
     path.push(".json");
     Ok(path.into())
+}
+
+/// Makes the file of account and key before the folder is read: one who stops the demo meanwhile
+/// can start it again.
+fn mark_as_ours(data: &Path) -> io::Result<()> {
+    let path = login_path(data)?;
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path)?;
+    Ok(())
 }
 
 /// The login in the file, if its account and key are still usable.
