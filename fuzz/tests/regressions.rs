@@ -56,6 +56,12 @@ fn seeded_bytes(seed: u64) -> Vec<u8> {
         "sct_",
         "/",
         "//api/",
+        "/a/",
+        "es-419/",
+        "api/v1/",
+        "search?",
+        ".json",
+        "season=",
         "subtitles/",
         "download",
         "bytes=",
@@ -160,6 +166,11 @@ fn names() {
 #[test]
 fn markers() {
     check("markers", bodies::markers);
+}
+
+#[test]
+fn address() {
+    check("address", bodies::address);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Fuzz bodies. Each checks one property, or compares two implementations, and panics only when
 //! the property is broken or they differ.
 
+mod address;
 mod api_key;
 mod codec;
 mod fields;
@@ -12,6 +13,7 @@ mod search;
 mod text;
 mod texts;
 
+pub use address::address;
 pub use api_key::{api_key, bearer};
 pub use codec::record_codec;
 pub use fields::{conditional_headers, path};
