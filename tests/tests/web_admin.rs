@@ -443,7 +443,8 @@ fn the_console_shows_settings_keys_and_first_steps() {
     assert!(text.contains(&command), "{command}: {text}");
     for part in [
         "First steps",
-        "to do Import records subcat import FILE",
+        "to do Import your own folder of subtitles subcat import DIR --data",
+        "to do Or import records: a table, or lines of JSON subcat import FILE",
         "to do Create an API key",
         "done Name the source of files",
         "done Name the address that users see",

@@ -24,7 +24,7 @@ pub(crate) struct FirstStep {
 }
 
 impl FirstStep {
-    /// The steps, while one of the first two is left: without records or keys nothing is served.
+    /// The steps, while one of the first three is left: without records or keys nothing is served.
     pub(crate) fn all(request: &WebRequest, stats: &EngineStats) -> Vec<Self> {
         let (config, lang) = (request.site.service.config(), request.lang);
         let by_setting = |is_done, text, line: &str| Self {
@@ -37,7 +37,20 @@ impl FirstStep {
         let steps = vec![
             Self {
                 is_done: stats.records != 0,
-                text: lang.t("Import records", "Importar fichas"),
+                text: lang.t(
+                    "Import your own folder of subtitles",
+                    "Importar tu propia carpeta de subtítulos",
+                ),
+                path: "",
+                how: command_text(request, "import DIR"),
+                sample: "",
+            },
+            Self {
+                is_done: stats.records != 0,
+                text: lang.t(
+                    "Or import records: a table, or lines of JSON",
+                    "O importar fichas: una tabla o líneas de JSON",
+                ),
                 path: "",
                 how: command_text(request, "import FILE.jsonl"),
                 sample: SAMPLE_LINE,
@@ -66,7 +79,7 @@ impl FirstStep {
                 "public_url = \"https://subs.example.org\"",
             ),
         ];
-        if steps.iter().take(2).all(|step| step.is_done) {
+        if steps.iter().take(3).all(|step| step.is_done) {
             return Vec::new();
         }
         steps
