@@ -28,6 +28,8 @@ pub struct DamageEntry {
 pub(crate) enum Treatment {
     /// Derived: it is made anew.
     Rebuilt,
+    /// A stored change that cannot be shown yet.
+    ShownLater,
     /// A record: neither found nor served.
     RecordLeftOut,
     /// A row that is worth little alone: it was removed.
@@ -54,6 +56,7 @@ impl Treatment {
     const fn outcome(self) -> &'static str {
         match self {
             Self::Rebuilt => "rebuilt from the records",
+            Self::ShownLater => "what was stored is shown when this is repaired",
             Self::RecordLeftOut => {
                 "the record is left out: import it again, or delete it (subcat record delete)"
             }

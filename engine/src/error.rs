@@ -41,6 +41,9 @@ pub enum Error {
         /// The invariant, stated positively.
         expected: &'static str,
     },
+    /// A part of the index is damaged and not built again yet: what it has cannot be found.
+    #[error("a part of the index is being built again: try again in a moment")]
+    Rebuilding,
     /// The data directory was written by another version of the format.
     #[error(
         "{} has format {found}, this program reads format {supported}: {advice}",

@@ -14,7 +14,7 @@ use super::segment_files::SegmentFiles;
 use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use super::writer::Writer;
 use crate::codec::decode_record;
-use crate::damage::DamageLog;
+use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
 use crate::limits::IMPORT_SORT_BYTES_MAX;
 use crate::search::Snapshot;
@@ -93,13 +93,22 @@ impl Catalog {
         // A frame that changes nothing has no journal row, and nothing to show.
         if !applied.changes.is_empty() {
             let shown = self.show_changes(&mut writer, &[applied.number], &applied.changes);
-            if shown.is_err() {
-                // Durable, but half shown: a recovery shows the rest from the journal.
-                writer.require_recovery();
+            if let Err(error) = shown {
+                self.show_later(&mut writer, &error);
             }
-            shown?;
         }
         Ok(applied.outcomes)
+    }
+
+    /// Shows what is stored, as far as it can be now: what keeps it from being shown is repaired,
+    /// and delays it. The outcome of a change is what its commit has decided.
+    pub(super) fn show_later(&self, writer: &mut Writer, error: &Error) {
+        // Half shown: a recovery shows the rest from the journal.
+        writer.require_recovery();
+        // Whoever changes something next tries again, and maintenance each second.
+        if self.ensure_recovered(writer).is_err() {
+            self.damage.note(error, Treatment::ShownLater);
+        }
     }
 
     /// Commits changes without showing them yet.
@@ -168,7 +177,11 @@ impl Catalog {
             }
         }
         if writer.delta().is_full() {
-            return self.flush(writer);
+            match self.flush(writer) {
+                // Without space for a file the delta is as large as it must be.
+                Err(Error::Space { .. }) => {}
+                flushed => return flushed,
+            }
         }
         writer.delta_mut().build()?;
         self.publish(writer);
@@ -187,8 +200,13 @@ impl Catalog {
                 writer.mark_tombstones_stored();
                 Ok(())
             }
-            // Without space nothing was tried.
-            Err(error @ Error::Space { .. }) => Err(error),
+            // Without space nothing was tried: the new files serve nobody, and take what is short.
+            Err(error @ Error::Space { .. }) => {
+                for live in change.made {
+                    self.files.remove(live.number())?;
+                }
+                Err(error)
+            }
             Err(error) => {
                 writer.require_recovery();
                 Err(error)

@@ -112,7 +112,7 @@ impl Catalog {
             return self.show_in_delta(chunk);
         }
         // The chunk is open: nobody removes a file that the manifest does not name yet.
-        let number = self.writer.lock().next_segment_number();
+        let number = self.files.next_number();
         let segment = self.finish_segment(number, builder)?;
         self.show_as_segment(chunk, LiveSegment::new(number, segment))
     }

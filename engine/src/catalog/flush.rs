@@ -54,7 +54,7 @@ impl Catalog {
         let mut made = None;
         // Without active records, the commits left only tombstones behind.
         if 0 < writer.delta().len() {
-            let number = writer.next_segment_number();
+            let number = self.files.next_number();
             made = Some(self.write_segment(number, writer.delta().records())?);
         }
         // Copied, not taken: if the manifest cannot be stored, the delta still has to cover them.

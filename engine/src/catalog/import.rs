@@ -86,13 +86,11 @@ pub(crate) fn import_records(
             .into_iter()
             .map(|builder| builder.join().expect("building a segment does not panic"))
             .fold(Ok(()), Result::and);
-        if built.is_err() || loaded.is_err() {
-            // Committed groups are durable: show them, if the disk allows it.
-            let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
+        // Committed groups are durable: they are shown as far as the disk allows it, and what
+        // keeps them from it is not the outcome of the import.
+        if let Err(error) = built.as_ref().and(loaded.as_ref()) {
+            catalog.show_later(&mut catalog.writer.lock(), error);
         }
-        // The builder's error first: an error of the loader may be that of the recovery which
-        // the builder made necessary.
-        built?;
         loaded.map(|()| summary)
     })
 }

@@ -15,8 +15,8 @@ pub(crate) enum IndexFinding {
 }
 
 impl Catalog {
-    /// Checks the index. If `is_repairing`, one damaged segment is enough to rebuild all of them,
-    /// and files that the manifest does not name are removed.
+    /// Checks the index. If `is_repairing`, damaged segments get successors, and files that the
+    /// manifest does not name are removed.
     ///
     /// Cost: reads every segment file. The writer is locked before and after, not meanwhile.
     pub(crate) fn check_index(&self, is_repairing: bool) -> Result<Vec<IndexFinding>> {
@@ -32,12 +32,20 @@ impl Catalog {
         // A merge may have replaced damaged segments meanwhile: they do not matter any more.
         let entries = self.store.read(ManifestEntry::read_all)?;
         damaged.retain(|(number, _)| entries.iter().any(|entry| entry.number == *number));
-        if !damaged.is_empty() && is_repairing {
-            self.rebuild(&mut writer)?;
-            self.publish(&mut writer);
+        for (number, damage) in damaged {
+            findings.push(IndexFinding::Damaged(damage));
+            if is_repairing {
+                let file = format!("index/{}", file_name(number));
+                let expected = "blocks that match their checksums";
+                writer.take_out(number, Error::corrupt(file, 0, expected));
+            }
         }
-        let errors = damaged.into_iter().map(|(_, error)| error);
-        findings.extend(errors.map(IndexFinding::Damaged));
+        if writer.is_partial() && is_repairing {
+            self.publish(&mut writer);
+            drop(writer);
+            while self.build_successors()? {}
+            writer = self.writer.lock();
+        }
         if writer.is_writing_files() {
             // A file that the manifest does not name may be one that is being written.
             return Ok(findings);

@@ -86,7 +86,7 @@ impl Catalog {
     }
 
     /// The records of which no segment file has the last version: the journal is their witness.
-    fn unsettled(&self) -> Result<BTreeSet<RecordId>> {
+    pub(super) fn unsettled(&self) -> Result<BTreeSet<RecordId>> {
         let (_, entries) = self.store.read(read_journal)?;
         Ok(entries.into_iter().map(|entry| entry.id).collect())
     }
@@ -141,7 +141,7 @@ fn is_told_by(snapshot: &Snapshot, record: &Record) -> Result<bool> {
     });
     match is_told {
         // A damaged segment witnesses nothing: maintenance rebuilds it.
-        Err(Error::Corrupt { .. }) => Ok(true),
+        Err(Error::Corrupt { .. } | Error::Rebuilding) => Ok(true),
         is_told => is_told,
     }
 }

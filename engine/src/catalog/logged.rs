@@ -159,7 +159,9 @@ impl Catalog {
         waiting.wait_for_building(0)?;
         waiting.ids.clear();
         let shown = match waiting.chunk.take() {
-            Some(chunk) => self.show_or_abandon(&chunk),
+            Some(chunk) => self
+                .show_or_abandon(&chunk)
+                .or_else(|_| self.ensure_recovered(&mut self.writer.lock())),
             // One that could not be shown was given up: a recovery shows it.
             None => self.ensure_recovered(&mut self.writer.lock()),
         };

@@ -33,7 +33,7 @@ impl Catalog {
                 return Ok(false);
             }
             writer.begin_merge();
-            (inputs, writer.next_segment_number())
+            (inputs, self.files.next_number())
         };
         let merged = self.merge_files(number, &inputs);
         let mut writer = self.writer.lock();
@@ -68,7 +68,7 @@ impl Catalog {
         let dropped: Vec<u64> = inputs.iter().map(LiveSegment::number).collect();
         let numbers = writer.segment_numbers();
         if !dropped.iter().all(|number| numbers.contains(number)) {
-            // All segments were rebuilt meanwhile: the result holds nothing that they lack.
+            // Some were rebuilt meanwhile: the result holds nothing that the segments lack.
             self.files.remove(number)?;
             return Ok(true);
         }

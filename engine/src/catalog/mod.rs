@@ -23,6 +23,7 @@ mod import_summary;
 mod import;
 mod logged;
 mod merge;
+mod segment_repair;
 mod recovery;
 #[cfg(test)]
 mod golden_test;

@@ -1,6 +1,7 @@
 //! Opening the catalog: manifest → segments → journal tail → delta → first snapshot.
 //!
-//! Segments are derived: whatever is wrong with one of them, all are rebuilt from the records.
+//! Segments are derived: one with which something is wrong is built again from the records
+//! (`segment_repair`), and all of them if manifest or journal cannot be read.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,8 +9,9 @@ use std::sync::Arc;
 use super::catalog_store::Catalog;
 use super::live_segment::LiveSegment;
 use super::manifest_change::{ManifestChange, manifest_entry};
-use super::records::{DamagedRecord, row_key_after};
+use super::records::DamagedRecord;
 use super::segment_files::file_name;
+use super::segment_repair::Gap;
 use super::tables::{
     ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, JournalEntry, META, ManifestEntry, RECORDS, SEGMENTS,
     TOMBSTONES, damage_of, read_damaged, read_journal,
@@ -18,10 +20,8 @@ use super::writer::Writer;
 use crate::codec::{FRAGMENT_VERSION, decode_record, encode_number};
 use crate::damage::Treatment;
 use crate::error::{Error, Result};
-use crate::index::{SegmentBuilder, Tombstones};
-use crate::limits::{
-    BUILD_BYTES_MAX, DAMAGED_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS,
-};
+use crate::index::Tombstones;
+use crate::limits::{DAMAGED_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS};
 use crate::model::{Record, RecordId};
 use crate::store::{Rows, Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
@@ -31,25 +31,31 @@ use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 /// [`FRAGMENT_VERSION`].
 const INDEX_RULES: u32 = 4 + FRAGMENT_VERSION;
 
-/// Records read at a time.
-const BATCH_RECORDS: usize = 10_000;
-
 /// Version that segments must have been built with to be used.
 pub(super) fn index_version() -> String {
     format!("rules {INDEX_RULES}, Unicode {UNICODE_VERSION}, folding {FOLDING_FINGERPRINT:x}")
 }
 
 impl Catalog {
-    /// Reads manifest and journal and publishes the first snapshot.
+    /// Reads manifest and journal and publishes the first snapshot. Damaged segments are built
+    /// again before, if there is space.
     pub(crate) fn open(&self) -> Result<()> {
-        let mut writer = self.writer.lock();
-        self.recover(&mut writer)
+        self.recover(&mut self.writer.lock())?;
+        loop {
+            match self.build_successors() {
+                Ok(true) => {}
+                // Maintenance tries again: a full disk prevents no reads of the rest.
+                Ok(false) | Err(Error::Space { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Reads manifest and journal again and publishes what they say. Chunks and a merge stay open.
     ///
-    /// Manifest, segment files, tombstones and journal are derived from the records: damage of any
-    /// of them is noted, and the index rebuilt. A damaged record is left out. So a start fails only
+    /// Manifest, segment files, tombstones and journal are derived from the records. A segment that
+    /// is damaged, or the tombstones of which are, is taken out; damage of manifest or journal is
+    /// noted, and the index rebuilt. A damaged record is left out. So a start fails only
     /// if the file itself cannot be read.
     pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
         writer.begin_recovery();
@@ -70,8 +76,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Opens the segments of the manifest and replays the journal. Returns false if a segment file
-    /// is missing, or was built by other rules.
+    /// Opens the segments of the manifest and replays the journal. Returns false if they were built
+    /// by other rules.
     fn read_index(&self, writer: &mut Writer) -> Result<bool> {
         // First: segments of other rules can be perfectly readable, and give wrong answers.
         let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
@@ -79,12 +85,13 @@ impl Catalog {
         if !is_ours {
             return Ok(false);
         }
-        let Some(segments) = self.open_segments()? else {
-            return Ok(false);
-        };
-        let numbers: Vec<u64> = segments.iter().map(LiveSegment::number).collect();
+        let entries = self.store.read(ManifestEntry::read_all)?;
+        let segments = self.open_segments(writer, &entries)?;
+        // Those of damaged segments stay until there are successors.
+        let numbers: Vec<u64> = entries.iter().map(|entry| entry.number).collect();
         // Before the replay, which may write segment files: their numbers must be beyond all that
         // were ever seen here.
+        self.files.skip_numbers(&numbers)?;
         self.reconcile_files(writer, &numbers)?;
         writer.add_segments(segments);
         // The tombstones that they got may not have been stored.
@@ -95,76 +102,38 @@ impl Catalog {
         Ok(true)
     }
 
-    /// Rebuilds the index if a segment file was truncated or removed under its readers, or one of
-    /// them has met damage. Returns false if all are whole. Cost: a system call per segment.
-    pub(crate) fn repair_index(&self) -> Result<bool> {
-        let mut writer = self.writer.lock();
-        // Before anything else: a recovery would meet the same damage on its way.
-        let damaged = self.damaged_files(&writer)?;
-        if damaged.is_empty() {
-            self.ensure_recovered(&mut writer)?;
-            return Ok(false);
-        }
-        self.rebuild(&mut writer)?;
-        for error in &damaged {
-            self.damage.note(error, Treatment::Rebuilt);
-        }
-        self.publish(&mut writer);
-        Ok(true)
-    }
-
-    /// Builds the index anew from the records.
-    pub(crate) fn rebuild_index(&self) -> Result<()> {
-        let mut writer = self.writer.lock();
-        self.rebuild(&mut writer)?;
-        self.publish(&mut writer);
-        Ok(())
-    }
-
-    /// The segment files that are not what they were when they were opened.
-    fn damaged_files(&self, writer: &Writer) -> Result<Vec<Error>> {
-        let mut damaged = Vec::new();
-        for live in writer.segments() {
-            let segment = live.segment();
-            if segment.is_damaged() {
-                let expected = "blocks that match their checksums";
-                damaged.push(Error::corrupt(segment.name(), 0, expected));
-                continue;
-            }
-            match self.files.ensure_not_truncated(live.number(), segment) {
-                Err(error @ Error::Corrupt { .. }) => damaged.push(error),
-                other => other?,
-            }
-        }
-        Ok(damaged)
-    }
-
     /// Removes the files that the manifest does not name, unless one is being written.
-    fn reconcile_files(&self, writer: &mut Writer, numbers: &[u64]) -> Result<()> {
+    fn reconcile_files(&self, writer: &Writer, numbers: &[u64]) -> Result<()> {
         if !writer.is_writing_files() {
-            let last = self.files.remove_others(numbers)?;
-            writer.skip_segment_numbers(last);
+            self.files.remove_others(numbers)?;
         }
         Ok(())
     }
 
-    /// The segments of the manifest; `None` if one is missing or not the one that was written.
-    fn open_segments(&self) -> Result<Option<Vec<LiveSegment>>> {
-        let entries = self.store.read(ManifestEntry::read_all)?;
+    /// The segments of the manifest; one that is missing, or not the one that was written, is taken
+    /// out.
+    fn open_segments(
+        &self,
+        writer: &mut Writer,
+        entries: &[ManifestEntry],
+    ) -> Result<Vec<LiveSegment>> {
         let mut segments = Vec::with_capacity(entries.len());
         for entry in entries {
-            match self.open_segment(&entry) {
+            if writer.is_taken_out(entry.number) {
+                continue;
+            }
+            match self.open_segment(entry) {
                 Ok(Some(live)) => segments.push(live),
                 Ok(None) => {
                     let file = format!("index/{}", file_name(entry.number));
                     let missing = Error::corrupt(file, 0, "the file that was written");
-                    self.damage.note(&missing, Treatment::Rebuilt);
-                    return Ok(None);
+                    writer.take_out(entry.number, missing);
                 }
+                Err(damage @ Error::Corrupt { .. }) => writer.take_out(entry.number, damage),
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(segments))
+        Ok(segments)
     }
 
     /// Opens a segment with its stored tombstones; `None` if the file is not the one that the
@@ -213,7 +182,7 @@ impl Catalog {
         for entries in entries.chunks(IMPORT_SEGMENT_RECORDS) {
             let records = self.read_active(writer, entries)?;
             if !records.is_empty() {
-                let number = writer.next_segment_number();
+                let number = self.files.next_number();
                 made.push(self.write_segment(number, records.iter())?);
             }
         }
@@ -257,63 +226,44 @@ impl Catalog {
 
     /// Rebuilds every segment from the records, and replaces the manifest in one transaction.
     ///
-    /// Killed before that transaction, the old manifest names files that are gone: the next start
-    /// begins again. Cost: decodes all records; memory as for one segment.
+    /// Killed before that transaction, the next start begins again. Cost: decodes all records.
     pub(super) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
         writer.begin_recovery();
         // Until the manifest is stored, an error leaves segments here that nothing names.
         writer.require_recovery();
-        // Old files go first: there may be no space for two indexes, and the old one is worth
-        // nothing.
-        self.reconcile_files(writer, &[])?;
-        let mut made: Vec<LiveSegment> = Vec::new();
-        let mut builder = SegmentBuilder::new();
+        self.files.skip_numbers(&[])?;
+        // The writer is locked, so nothing is committed meanwhile.
+        let built = match self.build_missing(&Gap::default()) {
+            // There is no space for two indexes, and the old one is worth nothing.
+            Err(Error::Space { .. }) => {
+                self.reconcile_files(writer, &[])?;
+                self.build_missing(&Gap::default())?
+            }
+            built => built?,
+        };
+        let known = Arc::clone(writer.damaged());
         let mut damaged = BTreeSet::new();
-        let mut active_count = 0;
-        let mut from = Vec::new();
-        loop {
-            // Short reads see one state all the same: the writer is locked, so nothing is committed
-            // between them.
-            let batch = self.read_records(&from, BATCH_RECORDS)?;
-            let Some(last) = batch.last else { break };
-            from = row_key_after(last);
-            for record in &batch.records {
-                active_count += u64::from(record.is_active);
-                builder.add(record)?;
+        for DamagedRecord { id, error } in built.damaged {
+            if id.is_none_or(|id| !known.contains(&id)) {
+                self.damage.note(&error, Treatment::RecordLeftOut);
             }
-            let known = writer.damaged();
-            for DamagedRecord { id, error } in batch.damaged {
-                if id.is_none_or(|id| !known.contains(&id)) {
-                    self.damage.note(&error, Treatment::RecordLeftOut);
-                }
-                if damaged.len() < DAMAGED_RECORDS_MAX {
-                    damaged.extend(id);
-                }
-            }
-            // Segments are as large as memory allows: fewer segments make faster searches.
-            if BUILD_BYTES_MAX <= builder.memory_bytes() {
-                made.push(self.end_segment(writer, std::mem::take(&mut builder))?);
+            if damaged.len() < DAMAGED_RECORDS_MAX {
+                damaged.extend(id);
             }
         }
-        if !builder.is_empty() {
-            made.push(self.end_segment(writer, builder)?);
-        }
+        let made = built.made;
         self.store.write(|rows| {
             replace_damaged(rows, &damaged)?;
             // Exact again, whatever damage has done to it.
-            rows.put(META, ACTIVE, &encode_number(active_count))?;
+            rows.put(META, ACTIVE, &encode_number(built.active_count))?;
             replace_manifest(rows, &made)
         })?;
+        let numbers: Vec<u64> = made.iter().map(LiveSegment::number).collect();
         writer.set_damaged(damaged);
+        writer.forget_all_taken_out();
         writer.add_segments(made);
         writer.end_recovery();
-        Ok(())
-    }
-
-    fn end_segment(&self, writer: &mut Writer, builder: SegmentBuilder) -> Result<LiveSegment> {
-        let number = writer.next_segment_number();
-        let segment = self.finish_segment(number, builder)?;
-        Ok(LiveSegment::new(number, segment))
+        self.reconcile_files(writer, &numbers)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::data_dir::DataDir;
 use crate::disk::publish_file;
@@ -13,11 +14,31 @@ use crate::limits::FREE_BYTES_MIN;
 /// The folder of segment files.
 pub(crate) struct SegmentFiles {
     data_dir: Arc<DataDir>,
+    /// The largest number that a file has or had.
+    last_number: AtomicU64,
 }
 
 impl SegmentFiles {
     pub(crate) fn new(data_dir: Arc<DataDir>) -> Self {
-        Self { data_dir }
+        Self {
+            data_dir,
+            last_number: AtomicU64::new(0),
+        }
+    }
+
+    /// A number for a file, larger than all before.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Never hands out the numbers of these files, nor of those that are in the folder.
+    pub(crate) fn skip_numbers(&self, numbers: &[u64]) -> Result<()> {
+        let entries = self.data_dir.disk().list(&self.data_dir.path("index"))?;
+        let entries = entries.unwrap_or_default();
+        let found = entries.iter().filter_map(|entry| number_of(&entry.name));
+        let last = found.chain(numbers.iter().copied()).max().unwrap_or(0);
+        self.last_number.fetch_max(last, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Errors: too little space for files of `needed_bytes` and the transaction that names them.
@@ -83,22 +104,18 @@ impl SegmentFiles {
         Ok(())
     }
 
-    /// Removes every file that the manifest does not name, and returns the largest number seen.
-    pub(crate) fn remove_others(&self, numbers: &[u64]) -> Result<u64> {
-        let mut last = numbers.iter().copied().max().unwrap_or(0);
+    /// Removes every file that the manifest does not name.
+    pub(crate) fn remove_others(&self, numbers: &[u64]) -> Result<()> {
         let dir = self.data_dir.path("index");
         let disk = self.data_dir.disk();
         for entry in disk.list(&dir)?.unwrap_or_default() {
             let number = number_of(&entry.name);
-            // Numbers of files that go count, too: until a rebuild has replaced the manifest, it
-            // names some of them, and no new file may be taken for one.
-            last = last.max(number.unwrap_or(0));
             let is_named = number.is_some_and(|number| numbers.contains(&number));
             if !is_named && !entry.is_dir {
                 disk.remove(&dir.join(&entry.name))?;
             }
         }
-        Ok(last)
+        Ok(())
     }
 
     /// Files that the manifest does not name.

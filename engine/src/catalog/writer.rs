@@ -44,7 +44,7 @@ use hashbrown::HashMap;
 use super::delta::Delta;
 use super::live_segment::LiveSegment;
 use super::tables::RecordChange;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::DAMAGED_RECORDS_MAX;
 use crate::model::RecordId;
 use crate::search::Snapshot;
@@ -59,8 +59,12 @@ pub(super) struct Writer {
     open_chunks: HashMap<u64, Vec<RecordId>, foldhash::fast::RandomState>,
     /// While a merge runs: records that got a tombstone since it began. Its result needs them, too.
     deleted_since_merge: Option<Vec<RecordId>>,
+    /// Segments of the manifest that are damaged: searches do without them, and successors are
+    /// built of the records that no other segment has.
+    taken_out: Vec<TakenOut>,
+    /// While successors are built: what happened since they were begun.
+    rebuild: Option<RunningRebuild>,
     last_chunk: u64,
-    last_segment: u64,
     last_snapshot: u64,
     /// Records whose stored values are damaged.
     damaged: Arc<BTreeSet<RecordId>>,
@@ -68,6 +72,31 @@ pub(super) struct Writer {
     needs_recovery: bool,
     /// Number of recoveries. A chunk that began before the last one is shown differently.
     recoveries_count: u64,
+}
+
+/// A segment of the manifest that is damaged.
+pub(super) struct TakenOut {
+    pub(super) number: u64,
+    pub(super) damage: Error,
+}
+
+/// Successors of segments that are being built.
+struct RunningRebuild {
+    /// Numbers of the segments that they replace.
+    replaced: Vec<u64>,
+    /// Records that changed since.
+    changed: Vec<RecordId>,
+    recoveries_count: u64,
+}
+
+/// Result of the time in which successors were built.
+pub(super) struct EndedRebuild {
+    /// Numbers of the segments that they replace.
+    pub(super) replaced: Vec<u64>,
+    /// Records that have changed: their documents are older than they are.
+    pub(super) changed: Vec<RecordId>,
+    /// False if a recovery came between: not every change is known.
+    pub(super) is_valid: bool,
 }
 
 /// Token of an open chunk.
@@ -111,6 +140,10 @@ impl Writer {
             for overtaken in self.open_chunks.values_mut() {
                 overtaken.push(change.id);
             }
+        }
+        // New ones, too: the records are read while they are committed.
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.changed.extend(changes.iter().map(|it| it.id));
         }
     }
 
@@ -167,7 +200,65 @@ impl Writer {
 
     /// Returns true while a segment file may exist that the manifest does not name yet.
     pub(super) fn is_writing_files(&self) -> bool {
-        self.is_merging() || !self.open_chunks.is_empty()
+        self.is_merging() || !self.open_chunks.is_empty() || self.rebuild.is_some()
+    }
+}
+
+/// Damaged segments and their successors.
+impl Writer {
+    /// Takes a segment out of use that is damaged, until a successor is there.
+    pub(super) fn take_out(&mut self, number: u64, damage: Error) {
+        self.segments.retain(|live| live.number() != number);
+        if !self.is_taken_out(number) {
+            self.taken_out.push(TakenOut { number, damage });
+        }
+    }
+
+    /// Returns true if a segment of the manifest is out of use.
+    pub(super) fn is_taken_out(&self, number: u64) -> bool {
+        self.taken_out.iter().any(|out| out.number == number)
+    }
+
+    /// Returns true if a segment of the manifest is out of use: searches lack records.
+    pub(super) fn is_partial(&self) -> bool {
+        !self.taken_out.is_empty()
+    }
+
+    /// Forgets all of them: there is a new manifest.
+    pub(super) fn forget_all_taken_out(&mut self) {
+        self.taken_out.clear();
+    }
+
+    /// Forgets segments that have successors; what was wrong with them.
+    pub(super) fn forget_taken_out(&mut self, numbers: &[u64]) -> Vec<Error> {
+        let is_replaced = |out: &mut TakenOut| numbers.contains(&out.number);
+        let replaced = self.taken_out.extract_if(.., is_replaced);
+        replaced.map(|out| out.damage).collect()
+    }
+
+    /// Begins to build successors of all that is taken out: from now on changes are noted for them.
+    /// Returns false if that is under way.
+    pub(super) fn begin_rebuild(&mut self) -> bool {
+        if self.rebuild.is_some() {
+            return false;
+        }
+        self.rebuild = Some(RunningRebuild {
+            replaced: self.taken_out.iter().map(|out| out.number).collect(),
+            changed: Vec::new(),
+            recoveries_count: self.recoveries_count,
+        });
+        true
+    }
+
+    /// Ends it.
+    pub(super) fn end_rebuild(&mut self) -> EndedRebuild {
+        let ended = self.rebuild.take().expect("it was begun");
+        EndedRebuild {
+            replaced: ended.replaced,
+            changed: ended.changed,
+            // A commit that failed, and is durable all the same, is not among the changes.
+            is_valid: ended.recoveries_count == self.recoveries_count,
+        }
     }
 }
 
@@ -256,17 +347,6 @@ impl Writer {
             .retain(|live| !numbers.contains(&live.number()));
     }
 
-    /// A number for a segment file, larger than all before.
-    pub(super) fn next_segment_number(&mut self) -> u64 {
-        self.last_segment += 1;
-        self.last_segment
-    }
-
-    /// Never hands out numbers up to this one.
-    pub(super) fn skip_segment_numbers(&mut self, last: u64) {
-        self.last_segment = self.last_segment.max(last);
-    }
-
     /// Remembers that the tombstones of all segments are stored.
     pub(super) fn mark_tombstones_stored(&mut self) {
         for live in &mut self.segments {
@@ -290,11 +370,22 @@ impl Writer {
     }
 
     /// Gives a record's document in the segment files a tombstone, wherever it is. The delta is
-    /// the caller's. Returns true if one was live.
+    /// the caller's. Returns true if one was live. A segment that is damaged is taken out: its
+    /// successor is built of the records as they are.
     pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<bool> {
         let mut was_live = false;
+        let mut damaged = Vec::new();
         for live in &mut self.segments {
-            was_live |= live.mark_deleted(id)?;
+            match live.mark_deleted(id) {
+                Err(damage @ Error::Corrupt { .. }) => damaged.push((live.number(), damage)),
+                marked => was_live |= marked?,
+            }
+        }
+        for (number, damage) in damaged {
+            self.take_out(number, damage);
+        }
+        if let Some(rebuild) = &mut self.rebuild {
+            rebuild.changed.push(id);
         }
         // The merge reads its inputs with the tombstones of its beginning: its result would show
         // the record again.
@@ -315,6 +406,8 @@ impl Writer {
             parts.push((Arc::clone(live.segment()), Arc::clone(live.tombstones())));
         }
         self.last_snapshot += 1;
-        Snapshot::new(self.last_snapshot, parts).with_damaged(Arc::clone(&self.damaged))
+        Snapshot::new(self.last_snapshot, parts)
+            .with_damaged(Arc::clone(&self.damaged))
+            .with_partial(self.is_partial())
     }
 }

@@ -44,6 +44,8 @@ mod lost_writes_test;
 #[cfg(test)]
 mod second_home_test;
 #[cfg(test)]
+mod segment_damage_test;
+#[cfg(test)]
 mod tasks_test;
 #[cfg(test)]
 mod test_support;

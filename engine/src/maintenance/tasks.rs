@@ -15,7 +15,9 @@ pub enum MaintenanceTask {
     /// Aggregates the download counters if they have waited for
     /// [`AGGREGATE_SECONDS_MAX`](crate::AGGREGATE_SECONDS_MAX) or are many.
     AggregateDownloads,
-    /// Rebuilds the index if a segment is damaged.
+    /// Takes segments out of searches that are damaged.
+    TakeOutDamaged,
+    /// The same, and builds successors of them. Takes long.
     RepairIndex,
     /// Flushes the delta to a segment file if that was requested, or if it is old.
     Reindex,
@@ -37,8 +39,9 @@ pub enum MaintenanceTask {
 
 impl MaintenanceTask {
     /// The tasks of [`crate::Engine::maintain`], in its order.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::AggregateDownloads,
+        Self::TakeOutDamaged,
         Self::RepairIndex,
         Self::Reindex,
         Self::Merge,
@@ -51,6 +54,7 @@ impl MaintenanceTask {
     pub const fn name(self) -> &'static str {
         match self {
             Self::AggregateDownloads => "aggregate",
+            Self::TakeOutDamaged => "containment",
             Self::RepairIndex => "repair",
             Self::Reindex => "reindex",
             Self::Merge => "merge",
@@ -81,6 +85,7 @@ impl Tasks {
     ) -> Result<bool> {
         match task {
             MaintenanceTask::AggregateDownloads => database.aggregate_when_due(now).map(|()| false),
+            MaintenanceTask::TakeOutDamaged => database.catalog.take_out_damaged().map(|_| false),
             MaintenanceTask::RepairIndex => database.catalog.repair_index(),
             MaintenanceTask::Reindex => {
                 database.request_reindex_when_due(now);

@@ -25,6 +25,8 @@ pub struct Snapshot {
     parts: Vec<(Arc<Segment>, Arc<Tombstones>)>,
     /// Records that are in no segment because their stored values are damaged.
     damaged: Arc<BTreeSet<RecordId>>,
+    /// True if records are missing, as their segment is damaged and not built again yet.
+    is_partial: bool,
     costs: CostModel,
     /// Indexes of the segments with documents, newest first; made by the first search.
     newest_first: OnceLock<Box<[usize]>>,
@@ -38,6 +40,7 @@ impl Snapshot {
             id,
             parts,
             damaged: Arc::default(),
+            is_partial: false,
             costs: CostModel::DEFAULT,
             newest_first: OnceLock::new(),
         }
@@ -48,6 +51,17 @@ impl Snapshot {
     pub(crate) fn with_damaged(mut self, damaged: Arc<BTreeSet<RecordId>>) -> Self {
         self.damaged = damaged;
         self
+    }
+
+    /// The same snapshot, in which records are missing or not.
+    pub(crate) fn with_partial(mut self, is_partial: bool) -> Self {
+        self.is_partial = is_partial;
+        self
+    }
+
+    /// Returns true if records are missing, as their segment is damaged and not built again yet.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
     }
 
     /// The same snapshot, searched with another cost model.
@@ -77,11 +91,26 @@ impl Snapshot {
         self.id
     }
 
-    /// Runs a search.
+    /// Runs a search over all records.
     ///
     /// Cost: that of its branches in every segment, then a merge of one page from each. Errors: a
-    /// damaged block, or a file that was truncated. Source: SEARCH.md 3 to 5.
+    /// damaged block, a file that was truncated, or [`Error::Rebuilding`] if the snapshot is
+    /// partial. Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> Result<Hits> {
+        if self.is_partial {
+            return Err(Error::Rebuilding);
+        }
+        self.search_reading(query).map(|(hits, _)| hits)
+    }
+
+    /// Runs a search over the records that can be read now: the caller tells that some may be
+    /// missing if the snapshot is partial.
+    ///
+    /// Cost, errors: as of [`Snapshot::search`]; [`Error::Rebuilding`] if there is no segment left.
+    pub fn search_rest(&self, query: &Query) -> Result<Hits> {
+        if self.is_partial && self.parts.is_empty() {
+            return Err(Error::Rebuilding);
+        }
         self.search_reading(query).map(|(hits, _)| hits)
     }
 
@@ -207,7 +236,8 @@ impl Snapshot {
     }
 
     /// The active record with this id. Cost: an interpolation search per segment. Errors: its
-    /// document or its stored value is damaged.
+    /// document or its stored value is damaged; [`Error::Rebuilding`] if it may be one of those that
+    /// a partial snapshot lacks.
     pub fn doc(&self, id: RecordId) -> Result<Option<Doc<'_>>> {
         let Some((part_idx, doc)) = self.find(id)? else {
             return Ok(None);
@@ -279,6 +309,9 @@ impl Snapshot {
             let place = format!("catalog.redb, record {id}");
             let expected = "a value that matches its checksum";
             return Err(Error::corrupt(place, 0, expected));
+        }
+        if self.is_partial {
+            return Err(Error::Rebuilding);
         }
         Ok(None)
     }

@@ -9,7 +9,7 @@ use subcat_engine::{LocatedHits, Query, RecordId, Snapshot};
 use super::address_checks::Admitted;
 use super::download;
 use super::search::{downloads_of, locate_hits};
-use super::worker::ApiWorker;
+use super::worker::{ApiWorker, failed};
 use crate::cache::AddressAnswer;
 use crate::respond::{ApiError, json_now};
 use crate::runtime::{Body, HandlerOutcome};
@@ -92,10 +92,4 @@ impl ApiWorker {
     pub(crate) fn refuse(&self, admitted: Admitted, error: ApiError) -> Response<Body> {
         self.fail(admitted.context, admitted.headers, error)
     }
-}
-
-/// The error of a search or of a record that cannot be read, after it was logged.
-pub(crate) fn failed(error: &subcat_engine::Error) -> ApiError {
-    tracing::error!(%error, "a search failed");
-    ApiError::Internal
 }

@@ -28,7 +28,7 @@ use super::accounting::RequestContext;
 use super::request_report::RequestReport;
 use super::text_files::{TextError, TextSource};
 use super::variants::VariantError;
-use super::worker::ApiWorker;
+use super::worker::{ApiWorker, failed};
 use crate::cache::{FilesVersion, OpenFile, PreparedFile};
 use crate::files::served_name;
 use crate::request::{
@@ -207,16 +207,13 @@ fn find(
     id: Option<RecordId>,
 ) -> Result<DownloadSource, ApiError> {
     let id = id.ok_or(ApiError::SubtitleNotFound)?;
-    let unreadable = |error| {
-        tracing::error!(%error, "a record cannot be read");
-        ApiError::Internal
-    };
-    let doc = snapshot.doc(id).map_err(unreadable)?;
+    let doc = snapshot.doc(id).map_err(|error| failed(&error))?;
     let doc = doc.ok_or(ApiError::SubtitleNotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let record_name = doc.file_name().and_then(FileName::parse);
     // Zeros of a truncated segment must not be taken for a record without a release.
-    snapshot.ensure_not_truncated().map_err(unreadable)?;
+    let checked = snapshot.ensure_not_truncated();
+    checked.map_err(|error| failed(&error))?;
     Ok(DownloadSource {
         version,
         id,

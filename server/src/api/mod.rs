@@ -17,7 +17,7 @@ mod text_files;
 mod variants;
 mod worker;
 
-pub(crate) use address_answers::{SnapshotHits, failed};
+pub(crate) use address_answers::SnapshotHits;
 pub(crate) use address_checks::{AddressTarget, Admitted};
 pub use checks::{ApiRequest, RefusedRequest};
 pub use connection::{AuthResult, ConnectionMemory};
@@ -25,4 +25,5 @@ pub use page_files::{PageDownload, PageFileRejection, open_file};
 pub use request_report::RequestReport;
 pub use text_files::TextFiles;
 pub use variants::{FileVariants, compress};
+pub(crate) use worker::failed;
 pub use worker::{ApiWorker, SharedFiles};

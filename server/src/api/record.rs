@@ -4,7 +4,7 @@ use http::{HeaderMap, Response};
 use subcat_engine::{FlagSet, RecordId, Snapshot};
 
 use super::accounting::RequestContext;
-use super::worker::ApiWorker;
+use super::worker::{ApiWorker, failed};
 use crate::cache::KnownRecord;
 use crate::respond::{ApiError, BodySum, RecordItem, RecordStyle, TaggedBody, write_record};
 use crate::runtime::Body;
@@ -20,10 +20,7 @@ pub(super) fn answer(
     let snapshot = worker.service.engine.catalog().snapshot();
     let answer = match id.map(|id| write(worker, &snapshot, id)).transpose() {
         Ok(answer) => answer.flatten(),
-        Err(error) => {
-            tracing::error!(%error, "a record cannot be read");
-            return worker.fail(context, recycled, ApiError::Internal);
-        }
+        Err(error) => return worker.fail(context, recycled, failed(&error)),
     };
     let Some(answer) = answer else {
         return worker.fail(context, recycled, ApiError::SubtitleNotFound);
@@ -79,5 +76,9 @@ fn write(
             .locations
             .put(snapshot.id(), KnownRecord { location, tag });
     }
-    Ok(Some(TaggedBody { body, tag }))
+    Ok(Some(TaggedBody {
+        body,
+        tag,
+        is_partial: false,
+    }))
 }

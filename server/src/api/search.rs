@@ -7,7 +7,7 @@ use http::{HeaderMap, Response, Uri};
 use subcat_engine::{FlagSet, LocatedHits, Query, Snapshot};
 
 use super::accounting::RequestContext;
-use super::worker::{ApiWorker, WorkerState};
+use super::worker::{ApiWorker, WorkerState, failed};
 use crate::cache::{CachedSearch, Finished, FoundHits};
 use crate::request::{SearchRejection, search_request};
 use crate::respond::{
@@ -36,10 +36,7 @@ pub(super) fn answer(
             worker.record_search(&record, query_string, response)
         }
         Err(SearchError::Rejected(rejection)) => rejected(worker, context, recycled, rejection),
-        Err(SearchError::Engine(error)) => {
-            tracing::error!(%error, "a search failed");
-            worker.fail(context, recycled, ApiError::Internal)
-        }
+        Err(SearchError::Engine(error)) => worker.fail(context, recycled, failed(&error)),
     }
 }
 
@@ -96,7 +93,11 @@ fn list(worker: &ApiWorker, query_string: &str) -> Result<TaggedBody, SearchErro
     };
     state.searches.put_query_string(query_string, search);
     let body = state.buffer.split().freeze();
-    Ok(TaggedBody { body, tag })
+    Ok(TaggedBody {
+        body,
+        tag,
+        is_partial: snapshot.is_partial(),
+    })
 }
 
 fn note_free_text(worker: &ApiWorker, found: &FoundHits) {
@@ -119,7 +120,11 @@ fn answer_again(
         && finished.downloads.iter().copied().eq(downloads.clone())
     {
         let body = finished.body.clone();
-        return Ok(TaggedBody { body, tag });
+        return Ok(TaggedBody {
+            body,
+            tag,
+            is_partial: snapshot.is_partial(),
+        });
     }
     let downloads: Box<[u64]> = downloads.collect();
     let locations = search.found.hits.locations().iter();
@@ -133,7 +138,11 @@ fn answer_again(
         body: body.clone(),
         downloads,
     });
-    Ok(TaggedBody { body, tag })
+    Ok(TaggedBody {
+        body,
+        tag,
+        is_partial: snapshot.is_partial(),
+    })
 }
 
 /// Current download counts of the hits, in their order.
@@ -185,7 +194,8 @@ pub(super) fn locate_hits(
         return Ok(located);
     }
     worker.metrics().search_cache_misses.add(1);
-    let hits = snapshot.search(query)?;
+    // Marked as partial if it is.
+    let hits = snapshot.search_rest(query)?;
     let located = Arc::new(snapshot.locate_hits(&hits)?);
     state.searches.put(&located);
     Ok(located)

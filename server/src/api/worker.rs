@@ -11,6 +11,7 @@ use super::text_files::TextFiles;
 use super::variants::FileVariants;
 use crate::cache::{AddressAnswers, OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
 use crate::limiter::Quota;
+use crate::respond::ApiError;
 use crate::runtime::{ClientNetwork, Descriptors, Moment};
 use crate::service::{ContentSet, Service, UsageSums, WorkerMetrics};
 
@@ -145,4 +146,14 @@ impl ApiWorker {
         metrics.search_cache_bytes.set(cache_bytes as u64);
         metrics.ticked_us.set(self.service.clock.now().monotonic_us);
     }
+}
+
+/// The error of a search or of a record that cannot be read, after it was logged.
+pub(crate) fn failed(error: &subcat_engine::Error) -> ApiError {
+    // The damage behind it was logged once.
+    if matches!(error, subcat_engine::Error::Rebuilding) {
+        return ApiError::Rebuilding;
+    }
+    tracing::error!(%error, "the index cannot be read");
+    ApiError::Internal
 }

@@ -58,6 +58,8 @@ pub enum ApiError {
     Unavailable,
     /// A node of a cluster that does not know which keys are revoked.
     Fenced,
+    /// What is asked for may be in a part of the index that is being built again.
+    Rebuilding,
     /// A parameter below an address that is not valid: the whole body.
     InvalidAddressParameter(&'static str),
 }
@@ -150,7 +152,7 @@ impl ApiError {
                 r#"{"detail":"Failed to fetch subtitle from source"}"#,
             ),
             Self::InvalidAddressParameter(body) => (StatusCode::BAD_REQUEST, body),
-            Self::Unavailable | Self::Fenced => (
+            Self::Unavailable | Self::Fenced | Self::Rebuilding => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 r#"{"detail":"Service Unavailable"}"#,
             ),
@@ -189,7 +191,7 @@ pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> 
         ApiError::MethodNotAllowed => {
             answer.raw_headers.add_text("allow: ", METHODS);
         }
-        ApiError::Fenced => {
+        ApiError::Fenced | ApiError::Rebuilding => {
             answer.raw_headers.add_text("retry-after: ", "5");
         }
         ApiError::RangeNotSatisfiable(size_bytes) => {

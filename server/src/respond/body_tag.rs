@@ -45,6 +45,8 @@ pub struct TaggedBody {
     pub body: Bytes,
     /// Its tag.
     pub tag: BodyTag,
+    /// True if records may be missing, as a part of the index is being built again.
+    pub is_partial: bool,
 }
 
 /// Sum of a body that is being written, all but its counts of downloads.

@@ -34,6 +34,7 @@ pub fn file_list(texts: &[ListedText]) -> TaggedBody {
     TaggedBody {
         body: body.into(),
         tag: sum.tag(),
+        is_partial: false,
     }
 }
 

@@ -48,10 +48,16 @@ pub fn preflight(common: CommonHeaders) -> Response<Body> {
     answer.bare()
 }
 
+/// The line of an answer that may lack records (API.md 5.8).
+const PARTIAL_LINE: &[u8] = b"x-subcat-partial: true\r\n";
+
 /// A finished JSON answer with its tag.
 pub fn json(common: CommonHeaders, answer: TaggedBody) -> Response<Body> {
     let mut response = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
     response.raw_headers.add(answer.tag.line());
+    if answer.is_partial {
+        response.raw_headers.add(PARTIAL_LINE);
+    }
     response.json(Content::Bytes(answer.body))
 }
 

@@ -29,11 +29,12 @@ pub enum BackgroundTask {
 
 impl BackgroundTask {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Heartbeat,
         Self::StoreUsage,
         Self::DropSessions,
         Self::Engine(MaintenanceTask::AggregateDownloads),
+        Self::Engine(MaintenanceTask::TakeOutDamaged),
         Self::Engine(MaintenanceTask::RepairIndex),
         Self::Engine(MaintenanceTask::Reindex),
         Self::Engine(MaintenanceTask::Merge),

@@ -20,6 +20,9 @@ use crate::traces::SpanFacts;
 
 /// Time between two runs of each thread.
 const PERIOD: Duration = Duration::from_secs(1);
+/// The same, of the thread that keeps damage from being met again: requests that meet it fail until
+/// then.
+const CONTAINMENT_PERIOD: Duration = Duration::from_millis(200);
 /// Time limit of the heartbeat's last run, which stores everything counted until the stop.
 const HEARTBEAT_STOP_LIMIT: Duration = Duration::from_secs(3);
 /// Time limit of maintenance work that cannot be interrupted. After it the work is abandoned, as
@@ -33,9 +36,13 @@ const CHANGE_TASKS: [BackgroundTask; 2] = [
     BackgroundTask::DropSessions,
     BackgroundTask::Engine(MaintenanceTask::AggregateDownloads),
 ];
+/// Tasks of the thread that keeps damage from being met again.
+const CONTAINMENT_TASKS: [BackgroundTask; 1] =
+    [BackgroundTask::Engine(MaintenanceTask::TakeOutDamaged)];
+/// Tasks of the thread that builds segments again.
+const REPAIR_TASKS: [BackgroundTask; 1] = [BackgroundTask::Engine(MaintenanceTask::RepairIndex)];
 /// Tasks of the thread for what is done soon.
-const QUICK_TASKS: [BackgroundTask; 3] = [
-    BackgroundTask::Engine(MaintenanceTask::RepairIndex),
+const QUICK_TASKS: [BackgroundTask; 2] = [
     BackgroundTask::Engine(MaintenanceTask::Reindex),
     BackgroundTask::Engine(MaintenanceTask::EvictFiles),
 ];
@@ -53,8 +60,8 @@ const REMOTE_TASKS: [BackgroundTask; 1] = [BackgroundTask::Engine(MaintenanceTas
 pub struct Maintenance {
     service: Arc<Service>,
     heartbeat: PeriodicTask,
-    /// The threads of usage, of changes, of quick tasks, of slow ones, and, if there is object
-    /// storage, of those that wait for other machines.
+    /// The threads of usage, of changes, of damage, of quick tasks, of slow ones, and, if there is
+    /// object storage, of those that wait for other machines.
     others: Vec<PeriodicTask>,
 }
 
@@ -72,6 +79,13 @@ impl Maintenance {
         let mut others = vec![
             start_tasks("usage", &service, &USAGE_TASKS)?,
             start_tasks("accounting", &service, &CHANGE_TASKS)?,
+            start_tasks_every(
+                CONTAINMENT_PERIOD,
+                "containment",
+                &service,
+                &CONTAINMENT_TASKS,
+            )?,
+            start_tasks("repair", &service, &REPAIR_TASKS)?,
             start_tasks("maintenance", &service, &QUICK_TASKS)?,
             start_tasks("compaction", &service, &SLOW_TASKS)?,
         ];
@@ -114,6 +128,15 @@ fn start_tasks(
     service: &Arc<Service>,
     tasks: &'static [BackgroundTask],
 ) -> std::io::Result<PeriodicTask> {
+    start_tasks_every(PERIOD, name, service, tasks)
+}
+
+fn start_tasks_every(
+    period: Duration,
+    name: &str,
+    service: &Arc<Service>,
+    tasks: &'static [BackgroundTask],
+) -> std::io::Result<PeriodicTask> {
     let service = Arc::clone(service);
     let run = move |is_last: bool| {
         if !is_last {
@@ -122,7 +145,7 @@ fn start_tasks(
         Ok(())
     };
     // Each task notes its own result.
-    PeriodicTask::start(name, PERIOD, run, drop)
+    PeriodicTask::start(name, period, run, drop)
 }
 
 fn run_tasks(service: &Service, tasks: &[BackgroundTask]) {

@@ -128,9 +128,10 @@ fn status(error: &PageError) -> StatusCode {
         PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         PageError::NotSignedIn | PageError::StepMissing => StatusCode::SEE_OTHER,
         PageError::TooManyAttempts(_) | PageError::TooManyPages(_) => StatusCode::TOO_MANY_REQUESTS,
-        PageError::HashingQueueError(_) | PageError::LogAway | PageError::LogUnanswered => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        PageError::HashingQueueError(_)
+        | PageError::LogAway
+        | PageError::LogUnanswered
+        | PageError::Rebuilding => StatusCode::SERVICE_UNAVAILABLE,
         PageError::File(rejection) => file_status(*rejection),
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -193,6 +194,8 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
             ),
         ],
         PageError::TooManyPages(_) => PAUSE,
+        PageError::Rebuilding
+        | PageError::File(PageFileRejection::Refused(ApiError::Rebuilding)) => REBUILDING,
         PageError::File(rejection) => file_texts(*rejection),
         PageError::LogAway | PageError::LogUnanswered => cluster_texts(error),
         _ => INTERNAL,
@@ -278,6 +281,15 @@ const PAUSE: [(&str, &str); 2] = [
     (
         "Many pages of the catalog within a minute: the next one is available in {} s.",
         "Muchas páginas del catálogo en un minuto: la siguiente estará disponible en {} s.",
+    ),
+];
+
+/// Heading and text of a page that needs a part of the index which is being built again.
+const REBUILDING: [(&str, &str); 2] = [
+    ("One moment", "Un momento"),
+    (
+        "A part of the catalog is being built again. Try again in a few seconds.",
+        "Una parte del catálogo se está reconstruyendo. Vuelve a intentarlo en unos segundos.",
     ),
 ];
 

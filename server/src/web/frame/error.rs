@@ -56,6 +56,9 @@ pub(crate) enum PageError {
     /// The engine failed. Shared, because a failed commit fails every sign-in in it.
     #[error(transparent)]
     Engine(Arc<subcat_engine::Error>),
+    /// What the page shows may be in a part of the index that is being built again.
+    #[error("a part of the index is being built again")]
+    Rebuilding,
     /// The log of the cluster cannot be reached: nothing was changed.
     #[error("the log of the cluster is not available")]
     LogAway,
@@ -135,6 +138,7 @@ impl From<Arc<subcat_engine::Error>> for PageError {
                 Self::LogAway
             }
             subcat_engine::Error::LogUnanswered { .. } => Self::LogUnanswered,
+            subcat_engine::Error::Rebuilding => Self::Rebuilding,
             _ => Self::Engine(error),
         }
     }
