@@ -28,6 +28,8 @@ pub struct DamageEntry {
 pub(crate) enum Treatment {
     /// Derived: it is made anew.
     Rebuilt,
+    /// A number that follows from other rows.
+    Derived,
     /// A stored change that cannot be shown yet.
     ShownLater,
     /// A record: neither found nor served.
@@ -56,6 +58,7 @@ impl Treatment {
     const fn outcome(self) -> &'static str {
         match self {
             Self::Rebuilt => "rebuilt from the records",
+            Self::Derived => "derived anew from other rows",
             Self::ShownLater => "what was stored is shown when this is repaired",
             Self::RecordLeftOut => {
                 "the record is left out: import it again, or delete it (subcat record delete)"
@@ -78,11 +81,21 @@ impl Treatment {
         }
     }
 
+    /// Returns true if a row of the truth is lost, or is not what was stored last. The nodes of a
+    /// cluster share these rows.
+    const fn is_of_truth(self) -> bool {
+        !matches!(
+            self,
+            Self::Rebuilt | Self::ShownLater | Self::Forgotten | Self::BroughtBack
+        )
+    }
+
     /// Returns true if the damaged bytes are gone.
     const fn is_repair(self) -> bool {
         matches!(
             self,
             Self::Rebuilt
+                | Self::Derived
                 | Self::Dropped
                 | Self::Forgotten
                 | Self::BroughtBack
@@ -98,6 +111,8 @@ impl Treatment {
 #[derive(Default)]
 pub(crate) struct DamageLog {
     noted: Mutex<Noted>,
+    /// The first damage of the truth itself.
+    doubt: Mutex<Option<String>>,
 }
 
 #[derive(Default)]
@@ -131,10 +146,18 @@ impl DamageLog {
             outcome: treatment.outcome(),
             is_repaired: treatment.is_repair(),
         };
+        if treatment.is_of_truth() {
+            self.doubt.lock().get_or_insert_with(|| error_chain(error));
+        }
         let mut noted = self.noted.lock();
         if noted.entries.len() < DAMAGE_ENTRIES_MAX {
             noted.entries.push(entry);
         }
+    }
+
+    /// The first damage after which the rows of the truth may not be those that were stored last.
+    pub(crate) fn doubt(&self) -> Option<String> {
+        self.doubt.lock().clone()
     }
 
     /// The entries since the last call, for the log.

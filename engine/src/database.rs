@@ -32,6 +32,8 @@ use crate::store::{
     MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
 };
 
+/// What is expected of rows that the nodes of a cluster share.
+pub(crate) const SUM_OF_ROWS: &str = "rows with the sum that was kept of them";
 /// Value of a time that nothing waits since.
 const NEVER: i64 = i64::MAX;
 
@@ -177,6 +179,7 @@ impl Database {
             catalog: Arc::clone(&self.catalog),
             state: Arc::clone(&self.state),
             downloads: Arc::clone(&self.downloads),
+            damage: Arc::clone(&self.damage),
         };
         let replica = Arc::new(Replica::attach(attachment, followed, positions)?);
         let _ = self.replica.set(Arc::clone(&replica));
@@ -201,6 +204,14 @@ impl Database {
     /// This node's end of the log of a cluster; none outside of one, and before it is attached.
     pub(crate) fn replica(&self) -> Option<&Arc<Replica>> {
         self.replica.get()
+    }
+
+    /// Both files of the truth, with their names.
+    pub(crate) fn stores(&self) -> [(&Store, &'static str); 2] {
+        [
+            (self.catalog.store(), CATALOG_FILE.name),
+            (self.state.store(), STATE_FILE.name),
+        ]
     }
 
     /// Position in the log of a cluster; none outside of one.

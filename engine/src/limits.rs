@@ -248,6 +248,10 @@ pub const FRAME_DOWNLOADS_MAX: u64 = 5_000;
 pub const USAGE_DELTAS_MAX: usize = 4_096;
 /// Bytes of entries that are read from the log and applied at a time.
 pub const LOG_READ_BYTES: usize = 8 << 20;
+/// The same, over a link that is slow.
+pub const LOG_READ_BYTES_MIN: usize = FRAME_BYTES_MAX;
+/// Reads over a slow link before more is asked for again.
+pub const SLOW_READS_COUNT: u32 = 16;
 /// Bytes of a block of a snapshot, at most.
 pub const SNAPSHOT_BLOCK_BYTES_MAX: usize = 16 << 20;
 /// Sums of rows that are kept, to be compared with those of other nodes.

@@ -22,6 +22,8 @@ pub(crate) const FRAME_VERSION: u8 = 1;
 const POSITION: &[u8] = b"log position";
 /// Sum of the rows that are the same on every node.
 const SUM: &[u8] = b"sum";
+/// Row of the reason why the shared rows of the file cannot be believed.
+const DOUBT: &[u8] = b"doubt";
 /// Beginning of the row of a node's last beat; the node follows.
 const BEAT: &[u8] = b"beat ";
 /// Name of this file's table, for errors.
@@ -102,6 +104,22 @@ pub(crate) fn put_position(rows: &mut Transaction<'_>, position: &LogPosition) -
     out.put_integer(position.seq);
     out.put_integer(position.digest);
     rows.put(CLUSTER, POSITION, &out.finish())
+}
+
+/// Notes that shared rows of this file may be lost or older than they were, if it is in a cluster:
+/// its node must join again.
+pub(crate) fn note_doubt(rows: &mut Transaction<'_>, reason: &str) -> Result<()> {
+    if rows.get(CLUSTER, POSITION)?.is_some() {
+        rows.put(CLUSTER, DOUBT, reason.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The reason why shared rows of this file may be lost or older than they were; `None` if they are
+/// believed.
+pub(crate) fn read_doubt(rows: &Rows<'_>) -> Result<Option<String>> {
+    let stored = rows.get(CLUSTER, DOUBT)?;
+    Ok(stored.map(|reason| String::from_utf8_lossy(&reason).into_owned()))
 }
 
 /// Stores the position, and the beats up to it.

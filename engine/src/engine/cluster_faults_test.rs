@@ -9,7 +9,7 @@ use super::cluster_test::{Node, assert_same, attach, found, join, start};
 use super::test_support::{id, import, new_account, now, open_with, title_of};
 use crate::disk::{Disk, PowerCut};
 use crate::model::{Day, FileKind, ReleaseId};
-use crate::replication::{Log, LogFault, MemoryLog};
+use crate::replication::{BeatPromise, Log, LogFault, MemoryLog};
 use crate::state::Outcome;
 use crate::{CounterLane, Email, Error, StoreKind};
 
@@ -82,7 +82,7 @@ impl History {
             8 => {
                 let replica = &self.nodes[node_idx].replica;
                 // The log may be away.
-                let _ = replica.beat("node", "1", replica.applied());
+                let _ = replica.beat("node", "1", replica.applied(), BeatPromise::default());
             }
             9 => self.restart(node_idx),
             10 => self.join(node_idx),

@@ -9,7 +9,8 @@ use super::cluster_test::{Node, attach_with, three};
 use super::test_support::{import, open};
 use crate::error::Error;
 use crate::replication::{
-    AppendError, Attachment, FrameVersions, Log, LogEntry, LogState, MemoryLog, ReadError,
+    AppendError, Attachment, BeatPromise, FrameVersions, Log, LogEntry, LogState, MemoryLog,
+    ReadError,
 };
 
 /// A log of several servers.
@@ -86,7 +87,10 @@ fn start(path: &Path, servers: &Arc<Servers>) -> Node {
 }
 
 fn refusal(node: &Node) -> String {
-    let refused = node.replica.beat("b", "1", 0).unwrap_err();
+    let refused = node
+        .replica
+        .beat("b", "1", 0, BeatPromise::default())
+        .unwrap_err();
     assert!(matches!(refused, Error::LogUnavailable { .. }), "{refused}");
     assert_eq!(node.replica.status().stopped, None);
     refused.to_string()
@@ -129,7 +133,10 @@ fn a_server_that_lags_stops_nobody() {
     servers.leader_end.store(last - 1, Ordering::Relaxed);
     refusal(&b);
     NOW_SECONDS.fetch_add(10, Ordering::Relaxed);
-    let stopped = b.replica.beat("b", "1", 0).unwrap_err();
+    let stopped = b
+        .replica
+        .beat("b", "1", 0, BeatPromise::default())
+        .unwrap_err();
     assert!(matches!(stopped, Error::Cluster { .. }), "{stopped}");
     assert!(b.replica.status().stopped.is_some());
 }

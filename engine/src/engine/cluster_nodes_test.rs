@@ -13,7 +13,8 @@ use crate::catalog::SHARED_CATALOG_TABLES;
 use crate::codec::encode_number;
 use crate::model::{Day, NodeId};
 use crate::replication::{
-    Attachment, Beat, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock, NodeStatus,
+    Attachment, Beat, BeatPromise, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock,
+    NodeStatus,
 };
 use crate::state::{Outcome, SHARED_STATE_TABLES};
 use crate::store::{Store, Table};
@@ -30,7 +31,9 @@ fn listed(node: &Node) -> Vec<u64> {
 }
 
 fn stop(node: Node) -> std::path::PathBuf {
-    let stopped = node.replica.beat("node", "1", Beat::ACCEPTS_NOTHING);
+    let stopped = node
+        .replica
+        .beat("node", "1", Beat::ACCEPTS_NOTHING, BeatPromise::default());
     stopped.unwrap();
     node.engine.close().unwrap();
     node.kill()

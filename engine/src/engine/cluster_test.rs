@@ -14,7 +14,7 @@ use crate::model::{
     ContentHash, Day, FileFacts, FileKind, NodeId, RecordId, ReleaseId, Usage, Variant,
 };
 use crate::replication::{
-    Attachment, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock, Replica,
+    Attachment, BeatPromise, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock, Replica,
 };
 use crate::state::{Change, Outcome, StateEvent, UsageBatch, UsageDelta};
 use crate::{ApiKeyId, CounterLane, Email, Engine, Error, Options, StoreKind};
@@ -74,7 +74,7 @@ impl Node {
 
     pub(super) fn beat(&self) {
         self.replica
-            .beat("node", "1", self.replica.applied())
+            .beat("node", "1", self.replica.applied(), BeatPromise::default())
             .unwrap();
     }
 

@@ -20,6 +20,8 @@ mod cluster_faults_test;
 #[cfg(test)]
 mod cluster_lag_test;
 #[cfg(test)]
+mod cluster_promises_test;
+#[cfg(test)]
 mod cluster_test;
 #[cfg(test)]
 mod cluster_nodes_test;

@@ -24,6 +24,7 @@ use crate::database::{
 use crate::disk::Disk;
 use crate::error::{Error, Result, error_chain};
 use crate::limits::{COUNTER_FILE_BYTES_MAX, DAMAGED_RECORDS_MAX};
+use crate::log_rows::note_doubt;
 use crate::state::OFFSETS;
 use crate::store::{ScanOrder, Span, Store, Table};
 
@@ -76,6 +77,8 @@ fn salvage_store(data_dir: &Arc<DataDir>, file: &StoreFile) -> Result<Option<Fin
     data_dir.disk().remove(&new_path)?;
     let salvaged = open_store_at(data_dir, file, new_path.clone(), true)?;
     let copied = copy_tables(data_dir, file, &damaged, &salvaged)?;
+    // A node of a cluster has shared rows that the others may have otherwise.
+    salvaged.write(|rows| note_doubt(rows, &format!("{} was repaired", file.name)))?;
     salvaged.close()?;
     drop(damaged);
     let kept = replace_file(data_dir, file, &new_path)?;

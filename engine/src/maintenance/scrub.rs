@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::compact::{ReclaimableBytes, reclaimable_bytes};
 use crate::damage::Treatment;
-use crate::database::{Database, check_pages};
+use crate::database::{Database, SUM_OF_ROWS, check_pages};
 use crate::error::{Error, Result};
 use crate::index::Segment;
 use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
@@ -133,6 +133,7 @@ impl Scrub {
             self.found(1 + database.catalog.contain_all_contradicted()?);
         }
         let is_state_doubtful = check_pages(database.state.store(), &database.damage);
+        self.found(count_sums_again(database)?);
         self.found(u64::from(is_state_doubtful));
         self.found(database.state.store_again_what_differs()?);
         self.measure(database)
@@ -198,6 +199,20 @@ fn remove_copy(database: &Database, file: &CachedFile) -> Result<bool> {
         database.blobs.remove(&file.content)?;
     }
     Ok(true)
+}
+
+/// Counts the rows again that nodes share: a row that is lost, or older than it was, gives another
+/// sum. Returns the number of files in which there is one.
+fn count_sums_again(database: &Database) -> Result<u64> {
+    let mut count = 0;
+    for (store, file) in database.stores() {
+        if !store.has_its_sum()? {
+            let error = Error::corrupt(file, 0, SUM_OF_ROWS);
+            database.damage.note(&error, Treatment::Unverified);
+            count += 1;
+        }
+    }
+    Ok(count)
 }
 
 fn is_elsewhere(database: &Database, file: &CachedFile) -> Result<bool> {

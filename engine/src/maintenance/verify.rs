@@ -9,7 +9,7 @@ use crate::blob::BlobFinding;
 use crate::catalog::{CATALOG_TABLES, IndexFinding, RECORDS};
 use crate::damage::DamageEntry;
 use crate::data_dir::{is_damaged_copy, is_known, is_left_by_restore};
-use crate::database::Database;
+use crate::database::{Database, SUM_OF_ROWS};
 use crate::error::{Error, Result, error_chain};
 use crate::state::STATE_TABLES;
 use crate::store::{Span, Store, Table};
@@ -99,6 +99,15 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
     ) {
         // Records that are older than the index says are damaged records below.
         catalog.contain_all_contradicted()?;
+    }
+    for (store, file) in database.stores() {
+        if !store.has_its_sum()? {
+            let problem = format!(
+                "{SUM_OF_ROWS} were expected: run `subcat cluster join` with an \
+                                   empty data directory"
+            );
+            findings.push(Finding::at(file.to_owned(), &problem, false));
+        }
     }
     let damaged_records = catalog.check_records()?;
     findings.extend(damaged_records.iter().map(Finding::of_record));

@@ -13,7 +13,7 @@ use super::shared::{ReplicaShared, another_epoch, unavailable};
 use super::ticket::EventOutcome;
 use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
 use crate::error::{Error, Result};
-use crate::limits::{LOG_READ_BYTES, STATE_HASHES_MAX};
+use crate::limits::{LOG_READ_BYTES, LOG_READ_BYTES_MIN, SLOW_READS_COUNT, STATE_HASHES_MAX};
 use crate::log_rows::{
     BeatRow, FrameOrigin, LogPosition, LogProgress, put_position, put_progress, read_sum,
 };
@@ -36,12 +36,18 @@ pub(super) struct Follower {
     last: LogPosition,
     /// Records that are durable and not shown.
     chunk: LoggedChunk,
+    /// The last entry of which the state alone was applied, while there was no space for records.
+    obeyed: u64,
     /// Answers of own frames that are given when `chunk` is shown.
     held: Vec<FrameAnswer>,
     /// Entries of which threads build segments, the oldest first.
     building: VecDeque<BuildingRun>,
     /// The next entries, on their way.
     ahead: Option<ReadAhead>,
+    /// Bytes that are asked for at a time: as many as the link brings.
+    read_bytes_max: usize,
+    /// Reads before more is tried again.
+    slow_reads_left: u32,
     /// Sums of the rows before the last beats, by their entries.
     hashes: VecDeque<(u64, u64)>,
     /// Entries of which the records are durable, and the rest is not.
@@ -102,6 +108,30 @@ struct Received {
     outcomes: Vec<Option<EventOutcome>>,
 }
 
+impl Received {
+    fn new(entry: &LogEntry, frame: LogFrame) -> Self {
+        Self {
+            seq: entry.seq,
+            version: frame.version,
+            digest: digest_of(&entry.body),
+            origin: frame.origin,
+            events: frame.events,
+            outcomes: Vec::new(),
+        }
+    }
+}
+
+/// Errors: the entry is not a frame that this program reads, or was made for another log.
+fn decode_frame(shared: &ReplicaShared, entry: &LogEntry) -> Result<LogFrame, String> {
+    let decoded = LogFrame::decode(&entry.body, shared.versions.newest);
+    let frame = decoded.map_err(|error| format!("entry {} of the log: {error}", entry.seq))?;
+    // The log has refused frames that were made for another one.
+    if frame.epoch != shared.epoch {
+        return Err(another_epoch(frame.epoch, shared.epoch));
+    }
+    Ok(frame)
+}
+
 impl Follower {
     pub(super) fn new([catalog, state]: [LogPosition; 2]) -> Self {
         let last = if catalog.seq < state.seq {
@@ -114,9 +144,12 @@ impl Follower {
             state,
             last,
             chunk: LoggedChunk::default(),
+            obeyed: 0,
             held: Vec::new(),
             building: VecDeque::new(),
             ahead: None,
+            read_bytes_max: LOG_READ_BYTES,
+            slow_reads_left: 0,
             hashes: VecDeque::new(),
             unfinished: None,
             is_checked: false,
@@ -142,6 +175,7 @@ impl Follower {
 
     /// Reads a part of the log and applies it. Returns true if there is more.
     pub(super) fn step(&mut self, shared: &ReplicaShared) -> Result<bool> {
+        shared.ensure_believed()?;
         self.finish_run(shared)?;
         if !self.is_checked {
             self.check_log(shared)?;
@@ -161,13 +195,18 @@ impl Follower {
             entries => entries.map_err(|error| unavailable(&error))?,
         };
         let bytes: usize = entries.iter().map(|entry| entry.body.len()).sum();
-        let is_tail = bytes < LOG_READ_BYTES / 2;
+        let is_tail = bytes < self.read_bytes_max / 2;
         let has_entries = !entries.is_empty();
         if let Some(end) = entries.last().filter(|_| !is_tail) {
             let log = Arc::clone(&shared.log);
-            self.ahead = ReadAhead::start(log, end.seq);
+            self.ahead = ReadAhead::start(log, end.seq, self.read_bytes_max);
         }
-        self.apply_entries(shared, entries, is_tail)?;
+        let applied = self.apply_entries(shared, entries, is_tail);
+        shared.can_apply.store(applied.is_ok(), Ordering::Release);
+        if let Err(Error::Space { .. }) = applied {
+            self.obey(shared)?;
+        }
+        applied?;
         if is_tail {
             self.show(shared)?;
         } else if self.chunk.is_full() {
@@ -178,11 +217,24 @@ impl Follower {
 
     /// The next entries.
     fn read(&mut self, shared: &ReplicaShared) -> Result<Vec<LogEntry>, ReadError> {
-        match self.ahead.take() {
+        let read = match self.ahead.take() {
             Some(ahead) if ahead.after() == self.last.seq => ahead.wait(),
             // Those before were not applied.
-            _ => shared.log.read(self.last.seq, LOG_READ_BYTES),
+            _ => shared.log.read(self.last.seq, self.read_bytes_max),
+        };
+        // A slow link brings a part in the time in which it brings nothing of the whole.
+        match &read {
+            Err(ReadError::Unavailable(_)) => {
+                self.read_bytes_max = (self.read_bytes_max / 4).max(LOG_READ_BYTES_MIN);
+                self.slow_reads_left = SLOW_READS_COUNT;
+            }
+            Ok(_) if self.slow_reads_left == 0 => {
+                self.read_bytes_max = (self.read_bytes_max * 2).min(LOG_READ_BYTES);
+            }
+            Ok(_) => self.slow_reads_left -= 1,
+            Err(_) => {}
         }
+        read
     }
 
     /// Errors: the log is not the one that this node follows, or has lost what this node has seen
@@ -301,6 +353,43 @@ impl Follower {
         LogProgress { position, beats }
     }
 
+    /// Applies what the log says of accounts and keys, while there is no space for records: this
+    /// node goes on answering what it has, and obeys revocations.
+    fn obey(&mut self, shared: &ReplicaShared) -> Result<()> {
+        self.obeyed = self.obeyed.max(self.last.seq);
+        loop {
+            let read = shared.log.read(self.obeyed, self.read_bytes_max);
+            let entries = read.map_err(|error| unavailable(&error))?;
+            let mut run = Vec::with_capacity(entries.len());
+            for entry in entries {
+                let frame = decode_frame(shared, &entry).map_err(|it| shared.stop(it))?;
+                self.hear(shared, entry.seq, &frame);
+                run.push(Received::new(&entry, frame));
+            }
+            let Some(end) = run.last() else {
+                return Ok(());
+            };
+            let position = LogPosition {
+                seq: end.seq,
+                digest: end.digest,
+                ..self.last
+            };
+            for received in &mut run {
+                received.outcomes = received.events.iter().map(|_| None).collect();
+            }
+            self.apply_state(shared, &mut run, &position)
+                .map_err(|error| stop_if_damaged(shared, error))?;
+            self.obeyed = position.seq;
+            shared.obeyed.fetch_max(position.seq, Ordering::AcqRel);
+            for received in run {
+                let is_catalog = |event: &Event| matches!(event, Event::Catalog(_));
+                if !received.events.iter().any(is_catalog) && self.is_own(shared, &received)? {
+                    FrameAnswer::of(received).give(shared);
+                }
+            }
+        }
+    }
+
     fn apply_entries(
         &mut self,
         shared: &ReplicaShared,
@@ -308,18 +397,22 @@ impl Follower {
         is_tail: bool,
     ) -> Result<()> {
         let mut run = Vec::new();
-        for LogEntry { seq, body } in entries {
+        for entry in entries {
+            let seq = entry.seq;
             let next = run.last().map_or(self.last.seq, |it: &Received| it.seq) + 1;
             if seq != next {
                 let problem = format!("the log has entry {seq} where entry {next} was expected");
                 return Err(shared.stop(problem));
             }
-            let frame = LogFrame::decode(&body, shared.versions.newest)
-                .map_err(|error| shared.stop(format!("entry {seq} of the log: {error}")))?;
-            // The log has refused frames that were made for another one.
-            if frame.epoch != shared.epoch {
-                return Err(shared.stop(another_epoch(frame.epoch, shared.epoch)));
-            }
+            let frame = match decode_frame(shared, &entry) {
+                Ok(frame) => frame,
+                Err(problem) => {
+                    // Those before it are as good as if it had never been there.
+                    self.apply_run(shared, run)?;
+                    self.show(shared)?;
+                    return Err(shared.stop(problem));
+                }
+            };
             // Everybody takes the sum between the same entries: before a beat. During a long catch-
             // up nobody compares.
             let is_beat = |event: &Event| matches!(event, Event::Beat(_));
@@ -328,14 +421,7 @@ impl Follower {
                 self.take_hash(shared, seq)?;
             }
             self.hear(shared, seq, &frame);
-            run.push(Received {
-                seq,
-                version: frame.version,
-                digest: digest_of(&body),
-                origin: frame.origin,
-                events: frame.events,
-                outcomes: Vec::new(),
-            });
+            run.push(Received::new(&entry, frame));
         }
         self.apply_run(shared, run)
     }
@@ -475,18 +561,20 @@ impl Follower {
         Ok(())
     }
 
-    /// Answers an own frame, at once or when its records are shown.
-    fn answer(&mut self, shared: &ReplicaShared, received: Received) -> Result<()> {
+    /// Returns true if a frame is of this start of this node. Errors: it is of a later one.
+    fn is_own(&self, shared: &ReplicaShared, received: &Received) -> Result<bool> {
         let origin = received.origin;
-        if origin.node != shared.node {
-            return Ok(());
-        }
-        if shared.incarnation < origin.incarnation {
+        if origin.node == shared.node && shared.incarnation < origin.incarnation {
             let problem = "another process runs with this node's data directory, or a copy of it: \
                            stop one, and give it a data directory of its own";
             return Err(shared.stop(problem.into()));
         }
-        if origin.incarnation < shared.incarnation {
+        Ok(origin.node == shared.node && origin.incarnation == shared.incarnation)
+    }
+
+    /// Answers an own frame, at once or when its records are shown.
+    fn answer(&mut self, shared: &ReplicaShared, received: Received) -> Result<()> {
+        if !self.is_own(shared, &received)? {
             return Ok(());
         }
         // Until the records are shown that this frame, or one before it, has: a beat says that

@@ -86,6 +86,22 @@ pub struct Beat {
     pub state_hash: u64,
     /// The newest version of frames that it reads.
     pub reads: u8,
+    /// Time for which it accepts keys after this beat.
+    pub promise: BeatPromise,
+    /// False if it does not apply what it reads.
+    pub can_apply: bool,
+    /// Free bytes of its disk; 0 if they are not known.
+    pub free_bytes: u64,
+}
+
+/// A node's promise to the others about requests with keys, until its next beat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BeatPromise {
+    /// Milliseconds after the beat was given for which it accepts them at most; `u64::MAX` without
+    /// end.
+    pub accepts_ms: u64,
+    /// Its setting `cluster.auth_max_stale_seconds`.
+    pub stale_seconds: u64,
 }
 
 impl Beat {
@@ -157,6 +173,10 @@ impl Codec for Beat {
         self.hashed_at.put(out);
         out.put_raw(&self.state_hash.to_le_bytes());
         out.put_u8(self.reads);
+        self.promise.accepts_ms.put(out);
+        self.promise.stale_seconds.put(out);
+        self.can_apply.put(out);
+        self.free_bytes.put(out);
     }
 
     fn take(from: &mut Decoder<'_>) -> Result<Self> {
@@ -167,6 +187,12 @@ impl Codec for Beat {
             hashed_at: Codec::take(from)?,
             state_hash: u64::from_le_bytes(from.array()?),
             reads: from.u8()?,
+            promise: BeatPromise {
+                accepts_ms: Codec::take(from)?,
+                stale_seconds: Codec::take(from)?,
+            },
+            can_apply: Codec::take(from)?,
+            free_bytes: Codec::take(from)?,
         })
     }
 }

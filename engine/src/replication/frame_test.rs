@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::frame::{Beat, Departure, Event, LogFrame};
+use super::frame::{Beat, BeatPromise, Departure, Event, LogFrame};
 use crate::catalog::CatalogEvent;
 use crate::error::Error;
 use crate::log_rows::FrameOrigin;
@@ -251,6 +251,12 @@ fn frame() -> LogFrame {
             hashed_at: 299,
             state_hash: u64::MAX - 1,
             reads: 1,
+            promise: BeatPromise {
+                accepts_ms: 60_000,
+                stale_seconds: 60,
+            },
+            can_apply: true,
+            free_bytes: 1 << 40,
         }),
         Event::Departure(Departure {
             node: NodeId(0xbeef),
@@ -286,7 +292,7 @@ fn the_bytes_of_version_1_do_not_change() {
     let digest = super::frame::digest_of(&bytes);
     assert_eq!(
         (bytes.len(), format!("{digest:016x}")),
-        (1262, "58829fe590614f6b".to_owned())
+        (1273, "11cd337fa1909fb8".to_owned())
     );
 }
 

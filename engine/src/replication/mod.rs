@@ -24,8 +24,8 @@ mod follower;
 mod shared_log;
 
 pub(crate) use change_log::ChangeLog;
-pub use frame::Beat;
 pub(crate) use frame::FrameVersions;
+pub use frame::{Beat, BeatPromise};
 pub use importer::Importer;
 pub(crate) use local_log::LocalLog;
 pub use log::{AppendError, Log, LogEntry, LogState, ReadError, next_epoch};

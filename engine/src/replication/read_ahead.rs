@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::log::{Log, LogEntry, ReadError};
-use crate::limits::LOG_READ_BYTES;
 
 /// A read of the log on a thread of its own. Dropped, it goes on, and nobody learns of it.
 pub(super) struct ReadAhead {
@@ -13,10 +12,11 @@ pub(super) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Begins to read the entries after `after`; `None` if there can be no thread.
-    pub(super) fn start(log: Arc<dyn Log>, after: u64) -> Option<Self> {
+    /// Begins to read the entries after `after`, of about `bytes_max` bytes; `None` if there can be
+    /// no thread.
+    pub(super) fn start(log: Arc<dyn Log>, after: u64, bytes_max: usize) -> Option<Self> {
         let builder = std::thread::Builder::new().name("log ahead".into());
-        let thread = builder.spawn(move || log.read(after, LOG_READ_BYTES));
+        let thread = builder.spawn(move || log.read(after, bytes_max));
         let thread = thread.ok()?;
         Some(Self { after, thread })
     }

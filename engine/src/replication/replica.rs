@@ -10,17 +10,18 @@ use parking_lot::Mutex;
 
 use super::change_log::ChangeQueue;
 use super::follower::Follower;
-use super::frame::{Beat, Departure, Event, FrameVersions, LogFrame};
+use super::frame::{Beat, BeatPromise, Departure, Event, FrameVersions, LogFrame};
 use super::log::AppendError;
 use super::node_status::NodeStatus;
 use super::shared::{
-    Attachment, Followed, ReplicaProgress, ReplicaShared, ReplicaStatus, another_epoch, unavailable,
+    Attachment, Followed, ReplicaProgress, ReplicaShared, ReplicaStatus, another_epoch,
+    must_join_again, unavailable,
 };
 use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, repeat};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
-use crate::log_rows::{FrameOrigin, LogPosition, last_beats, last_start};
+use crate::log_rows::{FrameOrigin, LogPosition, last_beats, last_start, read_doubt};
 use crate::model::NodeId;
 use crate::state::{StateEvent, TouchedCredentials};
 
@@ -61,6 +62,7 @@ impl Replica {
         for (node, stored) in state.read(last_beats)? {
             nodes.insert(node, NodeStatus::from_row(node, &stored, heard_at)?);
         }
+        let doubt = catalog.read(read_doubt)?.or(state.read(read_doubt)?);
         // The clock may have been set back: frames of an earlier start would be skipped.
         let own_starts = [
             catalog.read(|rows| last_start(rows, position.node))?,
@@ -81,8 +83,10 @@ impl Replica {
                 versions: attachment.versions,
                 pending: Mutex::default(),
                 applied: AtomicU64::new(position.seq),
+                obeyed: AtomicU64::new(position.seq),
+                can_apply: AtomicBool::new(true),
                 nodes: Mutex::new(nodes),
-                stopped: Mutex::new(None),
+                stopped: Mutex::new(doubt.map(|reason| must_join_again(&reason))),
                 touched: Mutex::default(),
                 keys_changed_at: AtomicU64::new(position_max),
                 is_beat_wanted: AtomicBool::new(false),
@@ -108,6 +112,10 @@ impl Replica {
             ticket.answer(Err(Error::Cluster { problem }));
             return ticket;
         }
+        if let Err(error) = self.check_space(&ticket) {
+            ticket.answer(Err(error));
+            return ticket;
+        }
         self.queue.add(&ticket);
         // One append at a time: whoever is next takes what others have queued meanwhile.
         let mut number = self.appending.lock();
@@ -116,6 +124,19 @@ impl Replica {
             self.append(*number, self.queue.take(FRAME_BYTES_MAX));
         }
         ticket
+    }
+
+    /// Errors: this node could not apply the events. Others could, and it would fall behind.
+    fn check_space(&self, ticket: &ChangeTicket) -> Result<()> {
+        let events = ticket.events.lock();
+        let followed = &self.shared.followed;
+        if events.iter().any(|it| matches!(it, Event::Catalog(_))) {
+            followed.catalog.store().check_space()?;
+        }
+        if events.iter().any(|it| matches!(it, Event::State(_))) {
+            followed.state.store().check_space()?;
+        }
+        Ok(())
     }
 
     fn append(&self, number: u64, tickets: Vec<Arc<ChangeTicket>>) {
@@ -245,8 +266,15 @@ impl Replica {
     }
 
     /// Appends a sign of life, and waits until it has come back. Called every other second, and
-    /// when [`Replica::is_beat_wanted`]. Requests here obey everything up to `visible`.
-    pub fn beat(&self, name: &str, version: &str, visible: u64) -> Result<()> {
+    /// when [`Replica::is_beat_wanted`]. Requests here obey everything up to `visible`, and keys are
+    /// accepted for as long as `promise` says, whatever comes back.
+    pub fn beat(
+        &self,
+        name: &str,
+        version: &str,
+        visible: u64,
+        promise: BeatPromise,
+    ) -> Result<()> {
         let (hashed_at, state_hash) = {
             let mut follower = self.follower.lock();
             follower.check_log(&self.shared)?;
@@ -259,6 +287,9 @@ impl Replica {
             hashed_at,
             state_hash,
             reads: self.shared.versions.newest,
+            promise,
+            can_apply: self.shared.can_apply.load(Ordering::Acquire),
+            free_bytes: self.shared.followed.state.store().free_bytes().unwrap_or(0),
         };
         let began = (self.shared.clock)();
         let ticket = self.submit(vec![Event::Beat(beat)]);
@@ -324,6 +355,13 @@ impl Replica {
     /// Number of the last entry that was applied and is shown. Cost: one load of an atomic.
     pub fn applied(&self) -> u64 {
         self.shared.applied()
+    }
+
+    /// Number of the last entry that accounts and keys here obey: while there is no space for
+    /// records, they are ahead of what is applied. Cost: two loads of atomics.
+    pub fn obeyed(&self) -> u64 {
+        let obeyed = self.shared.obeyed.load(Ordering::Acquire);
+        self.shared.applied().max(obeyed)
     }
 
     /// Number of the last entry that was applied here and changed accounts or keys, or of one after

@@ -14,7 +14,9 @@ use super::node_status::NodeStatus;
 use super::ticket::ChangeTicket;
 use crate::catalog::Catalog;
 use crate::counters::DownloadTable;
-use crate::error::Error;
+use crate::damage::DamageLog;
+use crate::error::{Error, Result};
+use crate::log_rows::note_doubt;
 use crate::model::NodeId;
 use crate::state::{State, TouchedCredentials};
 
@@ -26,6 +28,8 @@ pub(crate) struct Followed {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) state: Arc<State>,
     pub(crate) downloads: Arc<DownloadTable>,
+    /// Damage that was met in both files.
+    pub(crate) damage: Arc<DamageLog>,
 }
 
 /// A log to attach to, and with what.
@@ -79,6 +83,11 @@ pub(super) struct ReplicaShared {
     pub(super) pending: Mutex<HashMap<u64, Vec<Arc<ChangeTicket>>>>,
     /// Number of the last entry that was applied and is shown.
     pub(super) applied: AtomicU64,
+    /// Number of the last entry of which the state is applied: while there is no space for records
+    /// it is ahead.
+    pub(super) obeyed: AtomicU64,
+    /// False after entries could not be applied.
+    pub(super) can_apply: AtomicBool,
     pub(super) versions: FrameVersions,
     /// Nodes that have given a beat and have not left.
     pub(super) nodes: Mutex<BTreeMap<NodeId, NodeStatus>>,
@@ -103,10 +112,30 @@ impl ReplicaShared {
         Error::Cluster { problem }
     }
 
+    /// Errors: rows of this node may be lost, or older than they were. Nothing is applied or appended
+    /// any more, and not after a start either.
+    pub(super) fn ensure_believed(&self) -> Result<()> {
+        let Some(reason) = self.followed.damage.doubt() else {
+            return Ok(());
+        };
+        let state = self.followed.state.store();
+        // If it cannot be stored the next start, or its scrubber, meets the damage again.
+        let _ = state.write(|rows| note_doubt(rows, &reason));
+        Err(self.stop(must_join_again(&reason)))
+    }
+
     /// Number of the last entry that was applied and is shown.
     pub(super) fn applied(&self) -> u64 {
         self.applied.load(Ordering::Acquire)
     }
+}
+
+/// The problem of a node whose rows may not be those of the others.
+pub(super) fn must_join_again(reason: &str) -> String {
+    format!(
+        "{reason}: rows that this node shares with others may be lost or older than they were; run \
+         `subcat cluster join` with an empty data directory"
+    )
 }
 
 pub(super) fn unavailable(error: &ReadError) -> Error {

@@ -473,8 +473,9 @@ impl EventStep<'_, '_> {
         } = remembered;
         let row_key = release.as_str().as_bytes();
         // A damaged row says nothing of a file: the new one takes its place.
-        let known = self.rows.get_or_discard(FILES, row_key)?;
-        let known = known.and_then(|row| CachedFile::decode(&row).ok());
+        let known = stored_or_default(self.rows, FILES, row_key, |row| {
+            CachedFile::decode(row).map(Some)
+        })?;
         let known = known.map(|file| file.content);
         if known.is_some() && known != *replaces {
             return Ok(Outcome::Stale);
@@ -581,7 +582,7 @@ fn stored_or_default<T: Default>(
     };
     match decode(&stored) {
         Err(error @ Error::Corrupt { .. }) => {
-            rows.discard(error);
+            rows.discard(table, row_key, error)?;
             Ok(T::default())
         }
         decoded => decoded,

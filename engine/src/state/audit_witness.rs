@@ -13,7 +13,7 @@ use crate::codec::StoredValue;
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
 use crate::model::{Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Timestamp};
-use crate::store::{Span, Store, Transaction};
+use crate::store::{Span, Store, Table, Transaction};
 
 /// Accounts and keys that are out of use by the log, with the time since when.
 #[derive(Default)]
@@ -137,10 +137,18 @@ impl Logged {
     }
 }
 
+/// The value of a row; `None` too if it cannot be read, and nobody can use it.
+fn readable(rows: &Transaction<'_>, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
+    match rows.get(table, row_key) {
+        Err(Error::Corrupt { .. }) => Ok(None),
+        stored => stored,
+    }
+}
+
 /// Revokes a key, unless it is, or cannot be read, and nobody can use it. Returns its row then.
 fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Option<Error>> {
     let row_key = api_key_row(id);
-    let Some(stored) = rows.get_or_discard(API_KEYS, &row_key)? else {
+    let Some(stored) = readable(rows, API_KEYS, &row_key)? else {
         return Ok(None);
     };
     let Ok(mut api_key) = ApiKey::decode(&stored) else {
@@ -156,7 +164,7 @@ fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Opt
 /// Disables an account, unless it is, or is gone, or cannot be read.
 fn disable(rows: &mut Transaction<'_>, id: AccountId, at: Timestamp) -> Result<Option<Error>> {
     let row_key = account_row(id);
-    let Some(stored) = rows.get_or_discard(ACCOUNTS, &row_key)? else {
+    let Some(stored) = readable(rows, ACCOUNTS, &row_key)? else {
         return Ok(None);
     };
     let Ok(mut account) = Account::decode(&stored) else {

@@ -67,8 +67,11 @@ impl State {
         if differing.is_empty() {
             return Ok(0);
         }
+        // Of rows that other nodes have, too, they are the better witnesses.
+        let is_shared = self.store.keeps_sum();
+        let stored_again = if is_shared { &[] } else { &differing[..] };
         self.store.write(|rows| {
-            for Differing { row_key, value } in &differing {
+            for Differing { row_key, value } in stored_again {
                 match value {
                     Some(value) => rows.put(table, row_key, value)?,
                     None => drop(rows.remove(table, row_key)?),
@@ -80,7 +83,12 @@ impl State {
             let row: String = row_key.iter().map(|byte| format!("{byte:02x}")).collect();
             let place = format!("state.redb, table {}, row {row}", table.0);
             let error = Error::corrupt(place, 0, "the row as it was stored last");
-            self.damage.note(&error, Treatment::StoredAgain);
+            let treatment = if is_shared {
+                Treatment::Unverified
+            } else {
+                Treatment::StoredAgain
+            };
+            self.damage.note(&error, treatment);
         }
         Ok(differing.len() as u64)
     }

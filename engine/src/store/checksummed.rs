@@ -89,6 +89,34 @@ impl Store {
         let _ = self.sum.set(sum);
     }
 
+    /// Errors: there is too little space for a transaction.
+    pub(crate) fn check_space(&self) -> Result<()> {
+        self.guard.check()
+    }
+
+    /// Free bytes where the file is.
+    pub(crate) fn free_bytes(&self) -> Result<u64> {
+        self.guard.disk.free_bytes(&self.guard.dir)
+    }
+
+    /// Returns true if a sum is kept: the rows are those of other nodes, too.
+    pub(crate) fn keeps_sum(&self) -> bool {
+        self.sum.get().is_some()
+    }
+
+    /// Counts the rows again of which a sum is kept, at one moment. Returns false if they have
+    /// another one: a row was lost, or is older than it was. Cost: reads them all.
+    pub(crate) fn has_its_sum(&self) -> Result<bool> {
+        let Some(sum) = self.sum.get().copied() else {
+            return Ok(true);
+        };
+        match self.read(|rows| rows.has_sum(sum)) {
+            // A damaged value is told by whoever reads it.
+            Err(Error::Corrupt { .. }) => Ok(false),
+            counted => counted,
+        }
+    }
+
     /// Reads at one moment; what is committed meanwhile is not seen.
     pub(crate) fn read<R>(&self, work: impl FnOnce(&Rows<'_>) -> Result<R>) -> Result<R> {
         let mut work = Some(work);
@@ -217,6 +245,13 @@ impl Rows<'_> {
         inspect(self.rows, self.file, table, span, each)
     }
 
+    /// Returns true if the rows have the sum that is kept of them. Cost: reads them all.
+    pub(crate) fn has_sum(&self, sum: RowSum) -> Result<bool> {
+        let stored = self.get(sum.kept_in, sum.row_key)?;
+        let stored = stored.and_then(|value| value.try_into().ok());
+        Ok(count_sum(self.rows, self.file, sum)? == stored.map_or(0, u64::from_le_bytes))
+    }
+
     /// Number of rows of a table.
     pub(crate) fn rows_count(&self, table: Table) -> Result<u64> {
         self.rows.rows_count(table)
@@ -248,17 +283,23 @@ impl Transaction<'_> {
         row_key: &[u8],
     ) -> Result<Option<Vec<u8>>> {
         match self.get(table, row_key) {
-            Err(error) if is_damaged_value(&error, self.file) => {
-                self.discarded.push(error);
-                Ok(None)
-            }
-            other => other,
+            Err(error) => self.discard(table, row_key, error).map(|()| None),
+            read => read,
         }
     }
 
-    /// Notes a value as discarded that has its checksum and cannot be decoded.
-    pub(crate) fn discard(&mut self, error: Error) {
+    /// Notes the value of a row as discarded that is damaged, or has its checksum and cannot be
+    /// decoded.
+    ///
+    /// Errors: the error, if it is not about the value, or if others have the same row: what they do
+    /// with it must not depend on the damage of one disk.
+    pub(crate) fn discard(&mut self, table: Table, row_key: &[u8], error: Error) -> Result<()> {
+        let is_shared = self.sum.is_some_and(|(sum, _)| sum.counts(table, row_key));
+        if is_shared || !is_damaged_value(&error, self.file) {
+            return Err(error);
+        }
         self.discarded.push(error);
+        Ok(())
     }
 
     /// Hands over what was discarded, for the log.
@@ -353,21 +394,25 @@ impl Transaction<'_> {
 
     /// Counts the rows that there are and stores their sum. Cost: reads them all.
     pub(crate) fn start_sum(&mut self, sum: RowSum) -> Result<()> {
-        let mut total = 0u64;
-        for &table in sum.tables {
-            self.rows
-                .range(table, Span::ALL, &mut |row_key, checksummed| {
-                    verified_value(self.file, table, row_key, checksummed)?;
-                    if !sum.counts(table, row_key) {
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                    let checksum = checksummed.last_chunk().copied();
-                    total = total.wrapping_add(checksum.map_or(0, u64::from_le_bytes));
-                    Ok(ControlFlow::Continue(()))
-                })?;
-        }
+        let total = count_sum(self.rows, self.file, sum)?;
         self.put(sum.kept_in, sum.row_key, &total.to_le_bytes())
     }
+}
+
+/// The sum of the rows that there are. Errors: a value is damaged.
+fn count_sum<R: ReadRows + ?Sized>(rows: &R, file: &'static str, sum: RowSum) -> Result<u64> {
+    let mut total = 0u64;
+    for &table in sum.tables {
+        rows.range(table, Span::ALL, &mut |row_key, checksummed| {
+            verified_value(file, table, row_key, checksummed)?;
+            if sum.counts(table, row_key) {
+                let checksum = checksummed.last_chunk().copied();
+                total = total.wrapping_add(checksum.map_or(0, u64::from_le_bytes));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    Ok(total)
 }
 
 fn inspect<R: ReadRows + ?Sized>(

@@ -25,12 +25,18 @@ use subcat_engine::{AppendError, Log, LogEntry, LogState, ReadError};
 use tokio::sync::watch;
 use tokio::time;
 
-use super::blocking::{APPEND_LIMIT, Blocking, CONNECT_LIMIT, READ_LIMIT, RESET_LIMIT};
+use super::blocking::{
+    APPEND_LIMIT, Blocking, CONNECT_LIMIT, ENTRIES_LIMIT, READ_LIMIT, RESET_LIMIT,
+};
 use super::open_log_error::OpenLogError;
 use crate::limits::{LOG_ENTRIES_READ_MAX, NATS_REPLICAS, RECONNECT_PAUSE_MAX};
 
 /// Time after which a read is asked for again: a replica that was lost does not answer.
 const SILENCE_LIMIT: Duration = Duration::from_secs(1);
+/// The same, over a link that is slow: the largest entry over 1 Mbit/s, and a round trip.
+const SILENCE_LIMIT_MAX: Duration = Duration::from_secs(8);
+/// Time after which what has come of a batch is enough.
+const BATCH_LIMIT: Duration = Duration::from_secs(3);
 /// Time between two looks after what is not there yet.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// Time for which nothing after an entry means that nothing was dropped there, either.
@@ -58,6 +64,8 @@ pub struct NatsLog {
     /// Newest complaint of the client about its connection.
     complaint: Arc<Mutex<String>>,
     quiet: Mutex<Option<Quiet>>,
+    /// Time for which the next answer is waited for.
+    silence: Mutex<Duration>,
     runtime: Blocking,
 }
 
@@ -168,6 +176,7 @@ impl NatsLog {
             news,
             complaint,
             quiet: Mutex::default(),
+            silence: Mutex::new(SILENCE_LIMIT),
             runtime,
         })
     }
@@ -339,7 +348,16 @@ impl NatsLog {
         let sent = client.publish_with_reply(subject, inbox, question).await;
         sent.map_err(|error| ReadError::Unavailable(error.to_string()))?;
         let mut entries = Vec::new();
-        while let Ok(Some(reply)) = time::timeout(SILENCE_LIMIT, replies.next()).await {
+        let silence = *self.silence.lock();
+        let asked_at = Instant::now();
+        while let Ok(Some(reply)) = time::timeout(silence, replies.next()).await {
+            if entries.is_empty() && asked_at.elapsed() < SILENCE_LIMIT / 4 {
+                *self.silence.lock() = SILENCE_LIMIT;
+            }
+            if BATCH_LIMIT < asked_at.elapsed() && !entries.is_empty() {
+                // What has come counts: over a slow link the rest would come too late.
+                break;
+            }
             match reply.status {
                 None => {}
                 Some(StatusCode::NOT_FOUND) => return Ok(Batch::Nothing),
@@ -369,6 +387,9 @@ impl NatsLog {
         if !entries.is_empty() {
             return Ok(Batch::Entries(entries));
         }
+        // An answer that was lost, or one that is slow: the next may take longer.
+        let mut silence = self.silence.lock();
+        *silence = (*silence * 2).min(SILENCE_LIMIT_MAX);
         Ok(Batch::Silence)
     }
 
@@ -565,7 +586,7 @@ impl Log for NatsLog {
 
     fn read(&self, after: u64, bytes_max: usize) -> Result<Vec<LogEntry>, ReadError> {
         let heard = *self.news.borrow();
-        self.within(READ_LIMIT, async {
+        self.within(ENTRIES_LIMIT, async {
             loop {
                 match self.batch(after, bytes_max).await? {
                     Batch::Entries(entries) => {

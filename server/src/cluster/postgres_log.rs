@@ -23,7 +23,9 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::blocking::{APPEND_LIMIT, Blocking, CONNECT_LIMIT, READ_LIMIT, RESET_LIMIT};
+use super::blocking::{
+    APPEND_LIMIT, Blocking, CONNECT_LIMIT, ENTRIES_LIMIT, READ_LIMIT, RESET_LIMIT,
+};
 use super::open_log_error::OpenLogError;
 use crate::limits::{LOG_ENTRIES_READ_MAX, POSTGRES_VERSION_MIN};
 use crate::runtime::ControlHandle;
@@ -502,7 +504,7 @@ impl Log for PostgresLog {
 
     fn read(&self, after: u64, bytes_max: usize) -> Result<Vec<LogEntry>, ReadError> {
         let (after_signed, bytes_max) = (signed(after), signed(bytes_max.max(1) as u64));
-        let rows = self.within(READ_LIMIT, |session| async move {
+        let rows = self.within(ENTRIES_LIMIT, |session| async move {
             let parameters: [(&(dyn ToSql + Sync), Type); 2] =
                 [(&after_signed, Type::INT8), (&bytes_max, Type::INT8)];
             let statement = &self.statements.read;

@@ -164,8 +164,14 @@ impl Subcommand for KeyArguments {
             }
             KeyAction::Revoke { id } => {
                 let reply = execute_once(config, Missing::Refuse, RevokeKey { id })?;
-                context.show(&reply, |_| {
-                    format!("key {id} is revoked: requests with it are rejected from now on\n")
+                context.show(&reply, |revoked| {
+                    let rejected = "requests with it are rejected from now on";
+                    let mut text = format!("key {id} is revoked: {rejected}\n");
+                    for node in &revoked.unconfirmed {
+                        text.push_str(node);
+                        text.push('\n');
+                    }
+                    text
                 })
             }
         }

@@ -384,6 +384,9 @@ pub struct KeyRevoked {
     pub name: String,
     /// `revoked`.
     pub state: String,
+    /// Nodes of the cluster that have not confirmed it, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<String>,
 }
 
 impl Operation for RevokeKey {
@@ -396,6 +399,7 @@ impl Operation for RevokeKey {
             id: self.id,
             name: api_key.name,
             state: ApiKeyState::Revoked.as_str().to_owned(),
+            unconfirmed: operations.unconfirmed(),
         })
     }
 }

@@ -274,3 +274,11 @@ impl ClusterRead {
         }
     }
 }
+
+impl Operations<'_> {
+    /// Nodes of the cluster that have not confirmed the last change of keys, a sentence each.
+    pub(super) fn unconfirmed(&self) -> Vec<String> {
+        let node = self.service.and_then(|service| service.cluster());
+        node.map(|node| node.unconfirmed()).unwrap_or_default()
+    }
+}

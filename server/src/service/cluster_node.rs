@@ -3,20 +3,22 @@
 //! asks of them.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use subcat_engine::{Beat, Engine, Error, Log, NodeId, Replica, ReplicaStatus, error_chain};
+use subcat_engine::{
+    Beat, BeatPromise, Engine, Error, Log, NodeId, NodeStatus, Replica, ReplicaStatus, error_chain,
+};
 
 use super::credentials::Credentials;
 use super::shared_counts::SharedCounts;
 use crate::auth::DefaultLimits;
 use crate::cluster::Exchange;
 use crate::config::ClusterSettings;
-use crate::limits::{BEAT_SECONDS, NODE_SILENT_SECONDS};
+use crate::limits::{BEAT_SECONDS, CONFIRM_WAITERS_MAX, NODE_SILENT_SECONDS};
 use crate::runtime::{Clock, Moment};
 
 /// Time for which the follower waits for a new entry before it looks whether it is to stop.
@@ -52,6 +54,8 @@ pub struct ClusterNode {
     stale_after: Option<Duration>,
     /// End of that time, in microseconds of the monotonic clock.
     fresh_until_us: AtomicU64,
+    /// Callers that wait until other nodes obey.
+    waiters_count: AtomicUsize,
     clock: Arc<dyn Clock>,
     started_at: Duration,
     /// Number of the start.
@@ -88,6 +92,38 @@ pub struct ClusterState {
     pub now: Duration,
 }
 
+/// A node that has not said yet that it obeys the last change of keys.
+struct UnconfirmedNode {
+    name: String,
+    /// Time of the monotonic clock from which it accepts no keys, by its own promise.
+    accepts_until: Duration,
+}
+
+impl UnconfirmedNode {
+    fn sentence(&self, now: Moment) -> String {
+        let left_ms = self.accepts_until.as_millis() as i64 - (now.monotonic_us / 1000) as i64;
+        let until = Moment {
+            unix_ms: now.unix_ms + left_ms,
+            ..now
+        };
+        let until = until.timestamp();
+        format!(
+            "node {} has not confirmed, it accepts nothing from {until} on",
+            self.name
+        )
+    }
+}
+
+/// Time from which a node accepts no keys, if it is not heard again.
+fn accepts_until(status: &NodeStatus) -> Duration {
+    let promised = match status.beat.promise.accepts_ms {
+        u64::MAX => Duration::from_secs(NODE_SILENT_SECONDS),
+        accepts_ms => Duration::from_millis(accepts_ms),
+    };
+    // A second more: clocks of machines do not run alike.
+    status.heard_at + promised + Duration::from_secs(1)
+}
+
 /// Threads of a node.
 pub struct ClusterThreads {
     node: Arc<ClusterNode>,
@@ -116,6 +152,7 @@ impl ClusterNode {
             stale_after: (seconds != 0).then(|| Duration::from_secs(seconds.into())),
             // Keys that were revoked while this node was away must not be accepted before it knows.
             fresh_until_us: AtomicU64::new(if seconds == 0 { u64::MAX } else { 0 }),
+            waiters_count: AtomicUsize::new(0),
             visible: AtomicU64::new(replica.applied()),
             replica,
             clock,
@@ -190,33 +227,90 @@ impl ClusterNode {
     }
 
     /// Waits until every node obeys the changes of keys that were applied here until now, or, as it
-    /// has been silent, accepts no keys.
+    /// has promised in its last beat, accepts no keys. Ends after the longest promise; if many wait
+    /// already, at once: [`ClusterNode::unconfirmed`] tells then which nodes are waited for.
     pub fn wait_for_all(&self) {
-        // Not the last entry: that may be a beat of another node, which then has no reason to tell
-        // before its next one that it has applied it.
-        let changed_at = self.replica.keys_changed_at();
-        let fenced_after = self.fenced_after();
-        // Own requests obey it already: the caller has changed the table of keys.
-        while !self.is_stopping.load(Ordering::Acquire) {
-            let status = self.replica.status();
-            let now = time_of(self.clock.now());
-            let is_waited_for = |it: &subcat_engine::NodeStatus| {
-                let silent_for = now.saturating_sub(it.heard_at);
-                let obeys = changed_at <= it.beat.applied;
-                it.node != status.node && !obeys && silent_for <= fenced_after
-            };
-            if !status.nodes.iter().any(is_waited_for) {
-                return;
+        let waiters_count = self.waiters_count.fetch_add(1, Ordering::AcqRel);
+        if waiters_count < CONFIRM_WAITERS_MAX {
+            // Own requests obey it already: the caller has changed the table of keys.
+            let changed_at = self.replica.keys_changed_at();
+            while !self.is_stopping.load(Ordering::Acquire) && self.is_waiting_for(changed_at) {
+                std::thread::sleep(CONFIRM_PERIOD);
             }
-            std::thread::sleep(CONFIRM_PERIOD);
+        }
+        self.waiters_count.fetch_sub(1, Ordering::AcqRel);
+        for node in self.unconfirmed() {
+            tracing::warn!("keys were ended, and {node}");
         }
     }
 
-    /// Time of silence after which a node accepts no keys.
-    fn fenced_after(&self) -> Duration {
-        let lost_after = Duration::from_secs(NODE_SILENT_SECONDS);
-        // A second more: clocks of machines do not run alike.
-        self.stale_after.unwrap_or(lost_after) + Duration::from_secs(1)
+    /// Returns true if a node may accept keys and does not obey the log up to `changed_at`.
+    fn is_waiting_for(&self, changed_at: u64) -> bool {
+        let now = time_of(self.clock.now());
+        let mut nodes = self.unconfirmed_at(changed_at).into_iter();
+        nodes.any(|it| now < it.accepts_until)
+    }
+
+    /// The nodes that have not said yet that they obey the last change of keys, a sentence each.
+    pub fn unconfirmed(&self) -> Vec<String> {
+        let now = self.clock.now();
+        // Not the last entry: that may be a beat of another node, which then has no reason to tell
+        // before its next one that it has applied it.
+        let nodes = self.unconfirmed_at(self.replica.keys_changed_at());
+        nodes.iter().map(|it| it.sentence(now)).collect()
+    }
+
+    fn unconfirmed_at(&self, changed_at: u64) -> Vec<UnconfirmedNode> {
+        let status = self.replica.status();
+        let others = status.nodes.iter().filter(|it| it.node != status.node);
+        let lagging = others.filter(|it| it.beat.applied < changed_at);
+        let unconfirmed = lagging.map(|it| UnconfirmedNode {
+            name: it.beat.name.clone(),
+            accepts_until: accepts_until(it),
+        });
+        unconfirmed.collect()
+    }
+
+    /// This node's promise of a beat that is given now. After one that has not come back, it is what
+    /// is left of the last one that has: a node that gives beats and applies nothing is not waited
+    /// for without end.
+    fn promise(&self, now: Moment, is_renewed: bool) -> BeatPromise {
+        let Some(after) = self.stale_after else {
+            return BeatPromise {
+                accepts_ms: u64::MAX,
+                stale_seconds: 0,
+            };
+        };
+        let until_us = self.fresh_until_us.load(Ordering::Relaxed);
+        let left_us = until_us.saturating_sub(now.monotonic_us);
+        BeatPromise {
+            accepts_ms: if is_renewed {
+                after.as_millis() as u64
+            } else {
+                left_us.div_ceil(1000)
+            },
+            stale_seconds: after.as_secs(),
+        }
+    }
+
+    /// Accepts keys for some time from the beginning of a beat on that has come back, unless the
+    /// wall clock has jumped meanwhile: the machine may have been paused, and nobody knows how long.
+    fn renew(&self, began: Moment, jumps_count: u64) {
+        let Some(after) = self.stale_after else {
+            return;
+        };
+        let until_us = began.monotonic_us + after.as_micros() as u64;
+        self.fresh_until_us.fetch_max(until_us, Ordering::Relaxed);
+        self.fence_after_jump(jumps_count);
+    }
+
+    /// Accepts no keys until the next beat has come back if the wall clock has jumped since.
+    fn fence_after_jump(&self, jumps_count: u64) {
+        self.clock.resync();
+        if self.clock.jumps_count() != jumps_count && self.stale_after.is_some() {
+            tracing::warn!("the wall clock has jumped: no key is accepted until the log is heard");
+            self.fresh_until_us.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Tells all nodes that one does not come back, once it certainly accepts no keys. Returns
@@ -230,8 +324,8 @@ impl ClusterNode {
             let Some(status) = nodes.iter().find(|it| it.node == node) else {
                 return Ok(true);
             };
-            let silent_for = time_of(self.clock.now()).saturating_sub(status.heard_at);
-            if status.beat.applied == ACCEPTS_NOTHING || self.fenced_after() < silent_for {
+            let now = time_of(self.clock.now());
+            if status.beat.applied == ACCEPTS_NOTHING || accepts_until(status) < now {
                 return self.replica.dismiss(node, as_of);
             }
             if began < status.heard_at {
@@ -326,7 +420,7 @@ impl ClusterNode {
     /// Lets the table of keys follow what was applied.
     fn refresh(&self, credentials: &Credentials) {
         let _in_order = self.refreshing.lock();
-        let applied = self.replica.applied();
+        let applied = self.replica.obeyed();
         let touched = self.replica.take_touched();
         if !touched.is_empty() {
             credentials.refresh_touched(&touched);
@@ -336,6 +430,8 @@ impl ClusterNode {
 
     fn beat(&self, credentials: &Credentials) {
         let mut diverged = BTreeSet::new();
+        let mut is_renewed = true;
+        let mut jumps_count = self.clock.jumps_count();
         while !self.is_stopping.load(Ordering::Acquire) {
             {
                 let mut is_wanted = self.beat_now.lock();
@@ -344,16 +440,21 @@ impl ClusterNode {
                 }
                 *is_wanted = false;
             }
+            self.fence_after_jump(jumps_count);
+            jumps_count = self.clock.jumps_count();
             let began = self.clock.now();
-            let beaten = self.give_sign(self.visible.load(Ordering::Acquire));
+            let promise = self.promise(began, is_renewed);
+            let beaten = self.give_sign(self.visible.load(Ordering::Acquire), promise);
             // The table of keys first: what it lacks may be a revocation.
             self.refresh(credentials);
-            if beaten.is_ok()
-                && let Some(after) = self.stale_after
-            {
-                let until_us = began.monotonic_us + after.as_micros() as u64;
-                self.fresh_until_us.fetch_max(until_us, Ordering::Relaxed);
+            if beaten.is_ok() && is_renewed {
+                self.renew(began, jumps_count);
             }
+            if beaten.is_ok() && !is_renewed {
+                // It has promised nothing new: the next one does.
+                self.want_beat();
+            }
+            is_renewed = beaten.is_ok();
             if let Ok(last) = self.replica.last_entry() {
                 self.last_entry.store(last, Ordering::Relaxed);
             }
@@ -415,9 +516,9 @@ impl ClusterNode {
     }
 
     /// Gives a sign of life: requests here obey the log up to `visible`.
-    fn give_sign(&self, visible: u64) -> subcat_engine::Result<()> {
-        self.replica
-            .beat(&self.name, env!("CARGO_PKG_VERSION"), visible)
+    fn give_sign(&self, visible: u64, promise: BeatPromise) -> subcat_engine::Result<()> {
+        let version = env!("CARGO_PKG_VERSION");
+        self.replica.beat(&self.name, version, visible, promise)
     }
 
     fn want_beat(&self) {
@@ -480,7 +581,8 @@ impl ClusterThreads {
         }
         // Requests have ended: nobody needs to wait for this node.
         if self.node.appending.reason().is_none() {
-            let _ = self.node.give_sign(ACCEPTS_NOTHING);
+            let promise = self.node.promise(self.node.clock.now(), false);
+            let _ = self.node.give_sign(ACCEPTS_NOTHING, promise);
         }
     }
 }
