@@ -32,7 +32,7 @@ use crate::store::{
     MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
 };
 
-/// What is expected of rows that the nodes of a cluster share.
+/// Expectation of rows that the nodes of a cluster share.
 pub(crate) const SUM_OF_ROWS: &str = "rows with the sum that was kept of them";
 /// Value of a time that nothing waits since.
 const NEVER: i64 = i64::MAX;

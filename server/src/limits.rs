@@ -522,8 +522,8 @@ pub const OUTPUT_LINKS_MAX: usize = 40;
 pub const COMPACTION_BYTES_MIN: u64 = 16 << 20;
 /// Seconds between two signs of life of a node of a cluster.
 pub const BEAT_SECONDS: u64 = 2;
-/// Callers that wait at a time until other nodes obey a revocation; others are told which nodes have
-/// not confirmed.
+/// Callers that wait at a time until other nodes obey a revocation; others are told which nodes
+/// have not confirmed.
 pub const CONFIRM_WAITERS_MAX: usize = 4;
 /// Seconds of silence after which nobody waits for a node that accepts keys for ever.
 pub const NODE_SILENT_SECONDS: u64 = 60;

@@ -1,15 +1,15 @@
 //! Damage of a segment costs the segment: the others go on answering, and successors are built.
 //!
 //! ```text
-//!  met by a reader, a commit,      take_out            build_successors       manifest stored
-//!  a start or the scrubber  ------------------> OUT -------------------> ... ----------------> gone
-//!                             snapshot without it    without the lock       snapshot with them
+//!  met by a reader, a commit,     take_out          build_successors    manifest stored
+//!  a start or the scrubber  ----------------> OUT -----------------> ... ---------------> gone
+//!                          snapshot without it    without the lock    snapshot with them
 //! ```
 //!
 //! Successors have the records that no other segment has. While they are built, others commit:
-//! records that the journal has at the beginning are shown by the delta or by open chunks, and those
-//! that change afterwards get a tombstone in the successors, so that no record is live twice. The
-//! damaged file stays until the manifest names its successors.
+//! records that the journal has at the beginning are shown by the delta or by open chunks, and
+//! those that change afterwards get a tombstone in the successors, so that no record is live twice.
+//! The damaged file stays until the manifest names its successors.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -83,8 +83,8 @@ struct MissingBatch {
 }
 
 impl Catalog {
-    /// Takes segments out of use that were truncated or removed under their readers, or in which one
-    /// of them has met damage. Returns true if successors are needed. Cost: a system call per
+    /// Takes segments out of use that were truncated or removed under their readers, or in which
+    /// one of them has met damage. Returns true if successors are needed. Cost: a system call per
     /// segment.
     pub(crate) fn take_out_damaged(&self) -> Result<bool> {
         let mut writer = self.writer.lock();

@@ -1,5 +1,5 @@
-//! What a node of a cluster is believed: rows that are counted, changes that it can apply, a link
-//! that it has.
+//! Promises of a node of a cluster: rows that are counted, changes that it can apply, progress over
+//! any link.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn a_node_without_space_obeys_and_appends_nothing_that_it_cannot_apply() {
     assert_same(&[a, b]);
 }
 
-/// A log behind a link that brings only so many bytes in time.
+/// A log behind a link that brings this number of bytes in time.
 struct SlowLog {
     all: Arc<MemoryLog>,
     bytes_max: usize,

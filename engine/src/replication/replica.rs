@@ -266,8 +266,8 @@ impl Replica {
     }
 
     /// Appends a sign of life, and waits until it has come back. Called every other second, and
-    /// when [`Replica::is_beat_wanted`]. Requests here obey everything up to `visible`, and keys are
-    /// accepted for as long as `promise` says, whatever comes back.
+    /// when [`Replica::is_beat_wanted`]. Requests here obey everything up to `visible`, and keys
+    /// are accepted for as long as `promise` says, whatever comes back.
     pub fn beat(
         &self,
         name: &str,

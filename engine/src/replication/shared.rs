@@ -112,8 +112,8 @@ impl ReplicaShared {
         Error::Cluster { problem }
     }
 
-    /// Errors: rows of this node may be lost, or older than they were. Nothing is applied or appended
-    /// any more, and not after a start either.
+    /// Errors: rows of this node may be lost, or older than they were. Nothing is applied or
+    /// appended any more, and not after a start either.
     pub(super) fn ensure_believed(&self) -> Result<()> {
         let Some(reason) = self.followed.damage.doubt() else {
             return Ok(());

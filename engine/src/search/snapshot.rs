@@ -236,8 +236,8 @@ impl Snapshot {
     }
 
     /// The active record with this id. Cost: an interpolation search per segment. Errors: its
-    /// document or its stored value is damaged; [`Error::Rebuilding`] if it may be one of those that
-    /// a partial snapshot lacks.
+    /// document or its stored value is damaged; [`Error::Rebuilding`] if it may be one of those
+    /// that a partial snapshot lacks.
     pub fn doc(&self, id: RecordId) -> Result<Option<Doc<'_>>> {
         let Some((part_idx, doc)) = self.find(id)? else {
             return Ok(None);

@@ -291,8 +291,8 @@ impl Transaction<'_> {
     /// Notes the value of a row as discarded that is damaged, or has its checksum and cannot be
     /// decoded.
     ///
-    /// Errors: the error, if it is not about the value, or if others have the same row: what they do
-    /// with it must not depend on the damage of one disk.
+    /// Errors: the error, if it is not about the value, or if others have the same row: what they
+    /// do with it must not depend on the damage of one disk.
     pub(crate) fn discard(&mut self, table: Table, row_key: &[u8], error: Error) -> Result<()> {
         let is_shared = self.sum.is_some_and(|(sum, _)| sum.counts(table, row_key));
         if is_shared || !is_damaged_value(&error, self.file) {

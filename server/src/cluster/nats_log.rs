@@ -34,7 +34,7 @@ use crate::limits::{LOG_ENTRIES_READ_MAX, NATS_REPLICAS, RECONNECT_PAUSE_MAX};
 /// Time after which a read is asked for again: a replica that was lost does not answer.
 const SILENCE_LIMIT: Duration = Duration::from_secs(1);
 /// The same, over a link that is slow: the largest entry over 1 Mbit/s, and a round trip.
-const SILENCE_LIMIT_MAX: Duration = Duration::from_secs(8);
+const SLOW_SILENCE_LIMIT: Duration = Duration::from_secs(8);
 /// Time after which what has come of a batch is enough.
 const BATCH_LIMIT: Duration = Duration::from_secs(3);
 /// Time between two looks after what is not there yet.
@@ -389,7 +389,7 @@ impl NatsLog {
         }
         // An answer that was lost, or one that is slow: the next may take longer.
         let mut silence = self.silence.lock();
-        *silence = (*silence * 2).min(SILENCE_LIMIT_MAX);
+        *silence = (*silence * 2).min(SLOW_SILENCE_LIMIT);
         Ok(Batch::Silence)
     }
 

@@ -58,7 +58,7 @@ pub enum ApiError {
     Unavailable,
     /// A node of a cluster that does not know which keys are revoked.
     Fenced,
-    /// What is asked for may be in a part of the index that is being built again.
+    /// A part of the index is being built again that may have the record.
     Rebuilding,
     /// A parameter below an address that is not valid: the whole body.
     InvalidAddressParameter(&'static str),

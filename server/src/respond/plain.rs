@@ -48,7 +48,7 @@ pub fn preflight(common: CommonHeaders) -> Response<Body> {
     answer.bare()
 }
 
-/// The line of an answer that may lack records (API.md 5.8).
+/// The line of an answer that may lack records (API.md 5.11).
 const PARTIAL_LINE: &[u8] = b"x-subcat-partial: true\r\n";
 
 /// A finished JSON answer with its tag.

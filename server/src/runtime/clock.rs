@@ -11,8 +11,8 @@ use subcat_engine::Timestamp;
 /// Reading of both clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// Microseconds since the process started, by a clock that is never set back and counts the time
-    /// in which the machine is suspended.
+    /// Microseconds since the process started, by a clock that is never set back and counts the
+    /// time in which the machine is suspended.
     pub monotonic_us: u64,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub unix_ms: i64,

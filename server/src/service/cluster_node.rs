@@ -271,9 +271,9 @@ impl ClusterNode {
         unconfirmed.collect()
     }
 
-    /// This node's promise of a beat that is given now. After one that has not come back, it is what
-    /// is left of the last one that has: a node that gives beats and applies nothing is not waited
-    /// for without end.
+    /// This node's promise of a beat that is given now. After one that has not come back, it is the
+    /// rest of the last one that has: a node that gives beats and applies nothing is not waited for
+    /// without end.
     fn promise(&self, now: Moment, is_renewed: bool) -> BeatPromise {
         let Some(after) = self.stale_after else {
             return BeatPromise {
@@ -294,7 +294,7 @@ impl ClusterNode {
     }
 
     /// Accepts keys for some time from the beginning of a beat on that has come back, unless the
-    /// wall clock has jumped meanwhile: the machine may have been paused, and nobody knows how long.
+    /// wall clock has jumped meanwhile: the machine may have been paused for any time.
     fn renew(&self, began: Moment, jumps_count: u64) {
         let Some(after) = self.stale_after else {
             return;

@@ -56,7 +56,7 @@ pub(crate) enum PageError {
     /// The engine failed. Shared, because a failed commit fails every sign-in in it.
     #[error(transparent)]
     Engine(Arc<subcat_engine::Error>),
-    /// What the page shows may be in a part of the index that is being built again.
+    /// A part of the index is being built again that may have what the page shows.
     #[error("a part of the index is being built again")]
     Rebuilding,
     /// The log of the cluster cannot be reached: nothing was changed.
