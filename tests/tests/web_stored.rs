@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::{AccountId, Engine, NodeId, Options, Real, Role, StoreKind};
+use subcat_engine::{AccountId, Engine, NodeId, Options, Real, Role, Scopes, StoreKind};
 use subcat_server::auth::{SealingKey, api_key_digest};
+use subcat_server::request::{API_RULES, RouteAccess};
+use subcat_server::web::page_rules;
 use subcat_tests::portal::{Portal, Visitor};
-use subcat_tests::raw::RawAnswer;
+use subcat_tests::raw::{Client, RawAnswer};
 use totp_rs::{Builder, Secret};
 
 const STEP: &str = "/profile/second-step";
@@ -153,10 +155,90 @@ fn a_copy_of_everything_but_the_sealing_key_gets_in_nowhere() {
             "{value}"
         );
         assert_eq!(location(&thief.get("/signin/code")), "/signin", "{value}");
-        for page in ["/keys", "/profile", "/admin", "/admin/accounts"] {
-            assert_ne!(thief.get(page).status, 200, "{page} {value}");
+        assert_opens_no_page(&mut thief);
+    }
+}
+
+/// Asks every page that is not for everybody, by every method.
+fn assert_opens_no_page(thief: &mut Visitor) {
+    let rules = page_rules().filter(|rule| rule.access != RouteAccess::Anybody);
+    for rule in rules {
+        let start = rule.path.split('{').next().unwrap_or_default();
+        let end = rule.path.split('}').nth(1).unwrap_or_default();
+        let number = if start == rule.path { "" } else { "1" };
+        let page = format!("{start}{number}{end}");
+        assert_ne!(thief.get(&page).status, 200, "{page}");
+        let posted = thief.post(&page, &[("action", "on"), ("old", PASSWORD)]);
+        assert_ne!(posted.status, 200, "{page}");
+        let is_sent_away = posted
+            .field("location")
+            .is_none_or(|it| it.starts_with("/signin"));
+        assert!(is_sent_away, "{page} {:?}", posted.field("location"));
+    }
+}
+
+/// Keys, addresses, feeds and links are stored by their digests: a digest opens none of them.
+#[test]
+fn a_stored_digest_opens_no_endpoint() {
+    let portal = Portal::open(|_| ());
+    portal.make_account(PLAIN, PASSWORD, Role::Admin);
+    let mut root = portal.signed_in(PLAIN, PASSWORD);
+    let mut shown = |path: &str, fields: &[(&str, &str)], begins: &str| {
+        let token = token_of(&root.get(path));
+        let target = if path == "/profile" {
+            "/profile/feed"
+        } else {
+            path
+        };
+        let made = root.post(target, &[fields, &[("token", &*token)]].concat());
+        let page = match made.field("location") {
+            Some(location) => root.get(&location.to_owned()),
+            None => made,
+        };
+        let (_, rest) = page.text().split_once(begins).expect(begins);
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        rest[..end.unwrap_or(rest.len())].to_owned()
+    };
+    let feed = shown("/profile", &[], "/feed.atom?token=");
+    let link = shown("/admin/accounts", &[("role", "admin")], "/link/");
+    let secrets = [
+        portal.api_key(Scopes::ALL),
+        portal.api_key(Scopes::ADDRESS),
+        feed,
+        link,
+    ];
+    let mut client = Client::connect(portal.address());
+    let mut thief = portal.visitor();
+    for secret in secrets {
+        assert!(20 <= secret.len(), "{secret}");
+        let digest = hex(&api_key_digest(&secret));
+        for rule in API_RULES
+            .iter()
+            .filter(|rule| rule.access != RouteAccess::Anybody)
+        {
+            let path = rule.path.replace("{subtitle_id}", &digest[..36]);
+            assert_eq!(client.get(&path, Some(&digest)).status, 401, "{path}");
+        }
+        for target in [
+            format!("/a/{digest}/manifest.json"),
+            format!("/feed.atom?token={digest}"),
+            format!("/feed.atom?token=sct_{digest}"),
+            format!("/link/{digest}"),
+            format!("/setup?token={digest}"),
+        ] {
+            let answer = thief.get(&target);
+            assert!([303, 404, 410].contains(&answer.status), "{target}");
         }
     }
+}
+
+/// The one-time value of the first form of a page.
+fn token_of(page: &RawAnswer) -> String {
+    let (_, rest) = page
+        .text()
+        .split_once("name=\"token\" value=\"")
+        .expect("a form");
+    rest.split('"').next().expect("it ends").to_owned()
 }
 
 /// A pending sign-in whose second step is turned off meanwhile leads back to the sign-in.

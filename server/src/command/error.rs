@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use subcat_engine::error_chain;
 
+use super::printable::printable;
+
 /// Reason why a subcommand ends before it is done.
 ///
 /// It is not an [`Error`] itself, so that every error converts into it.
@@ -68,7 +70,7 @@ impl ArgumentError {
 /// Writes a line to stderr.
 pub(super) fn say(line: &str) {
     // Without a stderr nobody reads it.
-    let _ = writeln!(io::stderr(), "subcat: {line}");
+    let _ = writeln!(io::stderr(), "subcat: {}", printable(line));
 }
 
 /// A file, directory or address that could not be used.

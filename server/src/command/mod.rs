@@ -31,6 +31,7 @@ mod man;
 mod named_files;
 mod output;
 mod output_file;
+mod printable;
 mod program;
 mod progress;
 mod record;

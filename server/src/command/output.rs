@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::{CommandError, SubjectError};
+use super::printable::printable;
 use crate::ops::to_json;
 
 /// Answer of an operation, in JSON as it came.
@@ -47,11 +48,11 @@ impl<A: DeserializeOwned + Serialize> Reply<A> {
     }
 }
 
-/// Writes to stdout.
+/// Writes to stdout, without control characters.
 pub(super) fn print(text: &str) -> Result<(), CommandError> {
     let mut stdout = io::stdout().lock();
     let written = stdout
-        .write_all(text.as_bytes())
+        .write_all(printable(text).as_bytes())
         .and_then(|()| stdout.flush());
     written.map_err(|error| output_error("the output", error))
 }

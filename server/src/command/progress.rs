@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
+use super::printable::printable;
 use crate::ops::ImportReport;
 
 /// Time between two plain lines.
@@ -111,7 +112,7 @@ impl Progress {
     fn write_line(&self, line: &str) {
         // Without a stderr nobody reads it.
         let write = || {
-            let _ = writeln!(io::stderr(), "{line}");
+            let _ = writeln!(io::stderr(), "{}", printable(line));
         };
         match &self.bar {
             Some(bar) => bar.suspend(write),

@@ -5,8 +5,8 @@ use subcat_engine::Scopes;
 
 /// A path that is answered, and the rules of all its requests.
 ///
-/// Handlers do not check these again: the dispatcher does, for each row. Tests ask every row: without
-/// a session or key, with a wrong role, too often, from another site, with a body.
+/// Handlers do not check these again: the dispatcher does, for each row. Tests ask every row:
+/// without a session or key, with a wrong role, too often, from another site, with a body.
 #[derive(Debug, Clone, Copy)]
 pub struct RouteRule {
     /// Segments; one in braces matches any text.

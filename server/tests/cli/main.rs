@@ -9,6 +9,8 @@ mod account;
 #[cfg(test)]
 mod addresses;
 #[cfg(test)]
+mod attacks;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod care;

@@ -119,7 +119,7 @@ fn systemd_takes_the_units() {
     ];
     assert_eq!(verified(&package), "");
     // A start that builds the index anew may take as long as it takes.
-    for (_, unit) in [readme[0], package[0]] {
+    for (_, unit) in [page[0], package[0]] {
         assert!(unit.contains("\nTimeoutStartSec=infinity\n"), "{unit}");
     }
     let mistyped = service.replace("WatchdogSec", "WatchdogSecs");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::command::printable::printable_in_line;
 use crate::limits::REASON_PATHS_MAX;
 
 /// Counts of an import of a folder.
@@ -43,7 +44,7 @@ impl FolderReport {
 
     /// Counts a refused file.
     pub(super) fn refuse(&mut self, reason: &str, path: &str) {
-        self.note(reason, path.to_owned());
+        self.note(reason, path);
         if let Some(by_path) = &mut self.by_path {
             by_path.insert(path.to_owned(), reason.to_owned());
         }
@@ -53,18 +54,18 @@ impl FolderReport {
     pub(super) fn refuse_same(&mut self, owner: &str, path: &str) {
         self.note(
             "same content as another file",
-            format!("{path}: same content as {owner}"),
+            &format!("{path}: same content as {owner}"),
         );
         if let Some(by_path) = &mut self.by_path {
             by_path.insert(path.to_owned(), format!("same content as {owner}"));
         }
     }
 
-    fn note(&mut self, reason: &str, path: String) {
+    fn note(&mut self, reason: &str, path: &str) {
         let reason = self.reasons.entry(reason.to_owned()).or_default();
         reason.count += 1;
         if reason.paths.len() < REASON_PATHS_MAX {
-            reason.paths.push(path);
+            reason.paths.push(printable_in_line(path).into());
         }
     }
 
@@ -105,7 +106,7 @@ impl FolderReport {
             ));
         }
         for folder in &self.unreadable {
-            lines.push_str(&format!("could not read {folder}\n"));
+            lines.push_str(&format!("could not read {}\n", printable_in_line(folder)));
         }
         lines
     }

@@ -10,6 +10,7 @@ use super::report::FolderReport;
 use super::scan::{FolderPaths, Scanned};
 use crate::command::error::{CommandError, SubjectError};
 use crate::command::output::print;
+use crate::command::printable::printable_in_line;
 
 /// Fields of the table on the terminal.
 const SHOWN_FIELDS: &[&str] = &[
@@ -33,7 +34,8 @@ pub(super) fn shown_table(scanned: &Scanned, paths: FolderPaths<'_>) -> Result<(
             continue;
         };
         let cells = SHOWN_FIELDS.iter().map(|field| record.text(field));
-        let cells: Vec<String> = std::iter::once(paths.path(entry)).chain(cells).collect();
+        let cells = std::iter::once(paths.path(entry)).chain(cells);
+        let cells: Vec<String> = cells.map(|cell| printable_in_line(&cell).into()).collect();
         lines.push_str(&cells.join("\t"));
         lines.push('\n');
         if 1 << 16 < lines.len() {
