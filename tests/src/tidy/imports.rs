@@ -181,7 +181,65 @@ const BOUNDARIES: &[Boundary] = &[
         never: &["crate::request", "crate::service", "tokio"],
         because: "respond is pure: typed values in, bytes out",
     },
+    Boundary {
+        member: "server",
+        modules: &["web::catalog"],
+        never: &[
+            "crate::web::keys",
+            "crate::web::account",
+            "crate::web::console",
+            "crate::web::docs",
+        ],
+        because: FAMILIES,
+    },
+    Boundary {
+        member: "server",
+        modules: &["web::keys"],
+        never: &[
+            "crate::web::catalog",
+            "crate::web::account",
+            "crate::web::console",
+            "crate::web::docs",
+        ],
+        because: FAMILIES,
+    },
+    Boundary {
+        member: "server",
+        modules: &["web::account"],
+        never: &[
+            "crate::web::catalog",
+            "crate::web::keys",
+            "crate::web::console",
+            "crate::web::docs",
+        ],
+        because: FAMILIES,
+    },
+    Boundary {
+        member: "server",
+        modules: &["web::console"],
+        never: &[
+            "crate::web::catalog",
+            "crate::web::keys",
+            "crate::web::account",
+            "crate::web::docs",
+        ],
+        because: FAMILIES,
+    },
+    Boundary {
+        member: "server",
+        modules: &["web::docs"],
+        never: &[
+            "crate::web::catalog",
+            "crate::web::keys",
+            "crate::web::account",
+            "crate::web::console",
+        ],
+        because: FAMILIES,
+    },
 ];
+
+/// Reason of the boundaries between families of pages.
+const FAMILIES: &str = "what two families of pages share is in `frame` or in `ops`";
 
 /// Modules of the engine that `request` and `respond` may name.
 const PURE_ENGINE_MODULES: &[&str] = &["model", "query", "limits"];

@@ -219,6 +219,14 @@ fn boundaries_hold_although_the_order_would_allow() {
         &[(respond, "use crate::request::Search;")],
         &[(respond, 1)],
     );
+    let page = "server/src/web/catalog/front.rs";
+    check(rule, &[(page, "use crate::web::frame::Site;")], &[]);
+    check(rule, &[(page, "use crate::web::catalog::Hit;")], &[]);
+    check(
+        rule,
+        &[(page, "use crate::web::keys::KeyList;")],
+        &[(page, 1)],
+    );
 }
 
 #[test]

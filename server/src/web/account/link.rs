@@ -1,90 +1,22 @@
-//! One-time links: made by an administrator, used by whoever has them.
+//! One-time links as they are used by whoever has them.
 
 use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{Account, AccountId, Change, LinkPurpose, Outcome, Role};
+use subcat_engine::{AccountId, Change, LinkPurpose, Outcome, Role};
 
-use super::one_time_links;
 use super::sign_in::{AccountDraft, AccountFormPage, enter, new_password, pass};
 use crate::auth::api_key_digest;
-use crate::ops::{OperationError, OperationRejection, Operations};
+use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::FormRejection;
 use crate::web::frame::hashing::Applicant;
-use crate::web::frame::notice::Notice;
+use crate::web::frame::one_time_links;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::web_request::WebRequest;
-
-#[derive(Template)]
-#[template(path = "account/admin_link.html")]
-struct LinkPage {
-    page: Frame,
-    url: String,
-    /// Address of the account whose password it sets; empty for an invitation.
-    email: String,
-}
-
-/// `POST /admin/accounts`: an invitation, for a new account with the role in `role`; or with
-/// `action=withdraw` the end of the link in `link`.
-pub(crate) fn invite(request: &WebRequest) -> PageResult {
-    let viewer = request.admin()?;
-    if request.form.get("action") == "withdraw" {
-        let actor = Actor::Account(&viewer.account.email);
-        let operations = Operations::of_service(&request.site.service, actor);
-        return match operations.withdraw_link(request.form.get("link")) {
-            // Used or withdrawn meanwhile: it is what was wanted.
-            Ok(_) | Err(OperationError::Rejected(OperationRejection::UnknownLink(_))) => {
-                Ok(request.see_other_with("/admin/accounts", Notice::LinkWithdrawn))
-            }
-            Err(error) => Err(error.into()),
-        };
-    }
-    let role = Role::parse(request.form.get("role")).ok_or(PageError::InvalidForm)?;
-    link_page(request, LinkPurpose::Invitation(role), None)
-}
-
-/// `POST /admin/accounts/{number}/password-link`: a link by which the account gets a new password.
-pub(crate) fn password_link(request: &WebRequest, number: &str) -> PageResult {
-    request.admin()?;
-    let id = AccountId(number.parse().map_err(|_| PageError::NotFound)?);
-    let account = request.site.service.engine.accounts().get(id);
-    let account = account.ok_or(PageError::NotFound)?;
-    link_page(request, LinkPurpose::NewPassword(id), Some(&account))
-}
-
-/// Makes a link and shows it, this once.
-fn link_page(request: &WebRequest, purpose: LinkPurpose, account: Option<&Account>) -> PageResult {
-    let viewer = request.admin()?;
-    // A reload of the answer, or a second click, sends the form again: it has made its link.
-    let token = request.form.get("token");
-    let Ok(claim) = request.site.form_tokens.claim(viewer.account.id, token) else {
-        return Ok(request.see_other_with("/admin/accounts", Notice::LinkExists));
-    };
-    let (path, link) = one_time_links::make(purpose, viewer.account.id, request.effective_now);
-    let actor = Actor::Account(&viewer.account.email);
-    let issued = request
-        .site
-        .service
-        .change(Change::IssueLink(link), actor)?;
-    if !matches!(issued, Outcome::Link(_)) {
-        // Not an administrator any more.
-        return Err(PageError::Forbidden);
-    }
-    claim.finish_unnamed();
-    let mut page = request.frame("/admin");
-    // Switching the language would load the page again, without the link.
-    page.is_switchable = false;
-    let template = LinkPage {
-        page,
-        url: format!("{}{path}", request.base_url()),
-        email: account.map_or(String::new(), |account| account.email.as_str().to_owned()),
-    };
-    answer::page(StatusCode::OK, &template)
-}
 
 #[derive(Template)]
 #[template(path = "account/link_ended.html")]

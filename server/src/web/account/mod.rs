@@ -2,7 +2,6 @@
 
 pub(super) mod device;
 pub(super) mod link;
-pub(super) mod one_time_links;
 pub(super) mod owner_check;
 pub(super) mod pending_sign_in;
 pub(super) mod profile;

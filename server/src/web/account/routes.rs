@@ -1,7 +1,7 @@
 //! Rows of the table of routes.
 
 use super::{link, profile, second_step, sign_in};
-use crate::request::RouteAccess::{Administrators, Anybody, SignedIn};
+use crate::request::RouteAccess::{Anybody, SignedIn};
 use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Waiting};
 use crate::web::frame::page_route::{PageRoute, at};
 
@@ -55,6 +55,4 @@ pub(crate) const ROUTES: &[PageRoute] = &[
             Box::pin(async move { link::follow(&request, &token).await })
         }))
         .hashes(),
-    at("/admin/accounts/{number}/password-link", Administrators)
-        .post(BlockingWith(link::password_link)),
 ];

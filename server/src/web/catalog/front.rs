@@ -6,10 +6,10 @@ use subcat_engine::{Filters, ListPage};
 
 use super::record_view::RecordView;
 use crate::limits::{FRONT_HITS, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
-use crate::web::docs::reference::search_answer;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::command_text::command_text;
 use crate::web::frame::error::PageError;
+use crate::web::frame::openapi::search_answer;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::web_request::WebRequest;
 

@@ -13,5 +13,4 @@ pub(super) mod routes;
 pub(super) mod search_box;
 pub(super) mod search_form;
 pub(super) mod title;
-pub(super) mod top_titles;
 pub(super) mod uploader;

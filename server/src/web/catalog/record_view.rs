@@ -10,6 +10,7 @@ use crate::limits::UPLOADER_CHARS_MAX;
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
 use crate::web::frame::params;
+use crate::web::frame::title_text::{bare_title, episode_number, shortened, title_path};
 use crate::web::frame::web_request::WebRequest;
 
 /// A record with its downloads of now.
@@ -177,27 +178,8 @@ impl RecordView {
 
     /// The title without a year or an episode number at its end that is shown beside it.
     pub(crate) fn title(&self) -> &str {
-        let year = self.record.year.map(|year| format!("({year})"));
-        let number = match (self.record.season, self.record.episode) {
-            (Some(season), Some(episode)) => format!("{season}x{episode:02}"),
-            _ => String::new(),
-        };
-        let endings = [year.unwrap_or_default(), self.episode_number(), number];
-        let mut title = self.record.title.as_str();
-        for ending in endings.iter().filter(|ending| !ending.is_empty()) {
-            let start = title.len().saturating_sub(ending.len());
-            let is_there = title
-                .get(start..)
-                .is_some_and(|end| end.eq_ignore_ascii_case(ending));
-            let rest = title
-                .get(..start)
-                .unwrap_or("")
-                .trim_end_matches([' ', '-', ',']);
-            if is_there && !rest.is_empty() {
-                title = rest;
-            }
-        }
-        title
+        let record = &self.record;
+        bare_title(&record.title, record.year, record.season, record.episode)
     }
 
     /// Title, number and release in one line: what tells this record from its neighbours.
@@ -332,11 +314,6 @@ fn flag_label(flag: Flag, lang: Lang) -> &'static str {
     }
 }
 
-/// Path of the page of a title.
-pub(crate) fn title_path(number: u64) -> String {
-    format!("/title/tt{number:07}")
-}
-
 /// Path of the page of an uploader.
 pub(crate) fn uploader_path(name: &str) -> String {
     format!("/uploader?name={}", params::encode(name))
@@ -356,31 +333,10 @@ fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-/// `S01E02`, `S01` for a season, or nothing.
-pub(crate) fn episode_number(season: Option<u16>, episode: Option<u16>) -> String {
-    match (season, episode) {
-        (Some(season), Some(episode)) => format!("S{season:02}E{episode:02}"),
-        (Some(season), None) => format!("S{season:02}"),
-        (None, Some(episode)) => format!("E{episode:02}"),
-        (None, None) => String::new(),
-    }
-}
-
 /// The characters of a text that XML can hold.
 pub(crate) fn xml_text(text: &str) -> String {
     let is_held = |c: &char| !c.is_control() && !matches!(c, '\u{FFFE}' | '\u{FFFF}');
     text.chars().filter(is_held).collect()
-}
-
-fn shortened(text: &str, chars_max: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(chars_max) {
-        None => line,
-        Some((end, _)) => {
-            let end = line[..end].rfind(' ').unwrap_or(end);
-            format!("{}…", &line[..end])
-        }
-    }
 }
 
 #[cfg(test)]

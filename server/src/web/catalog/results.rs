@@ -9,9 +9,7 @@ use subcat_engine::{
 };
 
 use super::feed_link::public_feed;
-use super::record_view::{
-    RecordView, below_heading, below_titles, episode_number, same_releases_together, title_path,
-};
+use super::record_view::{RecordView, below_heading, below_titles, same_releases_together};
 use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
@@ -26,6 +24,7 @@ use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::Params;
+use crate::web::frame::title_text::{episode_number, title_path};
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]

@@ -8,9 +8,7 @@ use http::StatusCode;
 use subcat_engine::{EpisodeSlot, ListPage, Snapshot, TitlePart};
 
 use super::feed_link::public_feed;
-use super::record_view::{
-    RecordView, below_heading, episode_number, same_releases_together, title_number, title_path,
-};
+use super::record_view::{RecordView, below_heading, same_releases_together, title_number};
 use crate::limits::{
     GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
     LIST_PAGES_MAX,
@@ -19,6 +17,7 @@ use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
 use crate::web::frame::page_frame::Frame;
+use crate::web::frame::title_text::{episode_number, title_path};
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]

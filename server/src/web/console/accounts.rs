@@ -14,12 +14,12 @@ use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::feed_token::is_feed_key;
+use crate::web::frame::key_list::KeyList;
 use crate::web::frame::language::Lang;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::session::SIGN_IN_ACTION;
 use crate::web::frame::web_request::WebRequest;
-use crate::web::keys::key_list::KeyList;
 
 struct AccountRow {
     number: u64,

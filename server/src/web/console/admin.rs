@@ -14,13 +14,13 @@ use crate::limits::{TOP_KEYS_SHOWN, USED_KEYS_READ_MAX};
 use crate::service::{
     EmptySearch, LATENCY_BUCKETS_US, Metrics, Phase, Route, SLOW_SEARCH_US, Service, SlowSearch,
 };
-use crate::web::catalog::top_titles::TopTitle;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::chart::{self, UsageView};
 use crate::web::frame::command_text::command_text;
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
 use crate::web::frame::page_frame::Frame;
+use crate::web::frame::top_titles::TopTitle;
 use crate::web::frame::usage_span::SpanUsage;
 use crate::web::frame::web_request::WebRequest;
 

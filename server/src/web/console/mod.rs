@@ -7,6 +7,7 @@ pub(super) mod audit_filter;
 pub(super) mod cluster_view;
 pub(super) mod figure;
 pub(super) mod files;
+pub(super) mod links;
 pub(super) mod first_steps;
 pub(super) mod history_view;
 pub(super) mod question;

@@ -1,8 +1,7 @@
 //! Rows of the table of routes.
 
-use super::{accounts, admin, audit, files, settings, status};
+use super::{accounts, admin, audit, files, links, settings, status};
 use crate::request::RouteAccess::{Administrators, Anybody};
-use crate::web::account::link;
 use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Inline};
 use crate::web::frame::page_route::{PageRoute, at};
 
@@ -20,10 +19,12 @@ pub(crate) const ROUTES: &[PageRoute] = &[
         .post(Blocking(files::forget)),
     at("/admin/accounts", Administrators)
         .get(Blocking(accounts::show_all))
-        .post(Blocking(link::invite)),
+        .post(Blocking(links::invite)),
     at("/admin/registration", Administrators).post(Blocking(accounts::set_registration)),
     at("/admin/accounts/{number}/change", Administrators).get(BlockingWith(accounts::show_change)),
     at("/admin/accounts/{number}", Administrators)
         .get(BlockingWith(accounts::show))
         .post(BlockingWith(accounts::change)),
+    at("/admin/accounts/{number}/password-link", Administrators)
+        .post(BlockingWith(links::password_link)),
 ];

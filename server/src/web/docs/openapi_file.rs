@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
-use super::openapi::{self, Document};
 use crate::web::frame::answer::{self, PageBody, PageResult};
+use crate::web::frame::openapi::{self, Document};
 use crate::web::frame::packed::Compressible;
 use crate::web::frame::web_request::WebRequest;
 

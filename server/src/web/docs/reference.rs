@@ -8,20 +8,17 @@ use http::StatusCode;
 use serde_json::Value;
 use subcat_engine::{Doc, Engine, Filters, ListPage};
 
-use super::openapi::{document, resolve};
 use super::samples::ApiSample;
 use crate::limits::SAMPLE_DOCS_MAX;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::assets::SAMPLES_SCRIPT;
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
+use crate::web::frame::openapi::{document, example_text, resolve};
 use crate::web::frame::packed::Compressible;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params;
 use crate::web::frame::web_request::WebRequest;
-
-/// Length up to which a body is shown on one line, in bytes.
-const BODY_LINE_BYTES: usize = 100;
 
 /// The first request of a reader. Its second line has no indent: it would become a line by itself
 /// where the URL is too long.
@@ -304,7 +301,9 @@ impl ApiTexts<'_> {
             self.example(format!("{id}-{idx}"), title, &text(&example["command"]))
         });
         EndpointView {
-            answer: body(&get["responses"]["200"]["content"]["application/json"]["example"]),
+            answer: example_text(
+                &get["responses"]["200"]["content"]["application/json"]["example"],
+            ),
             path: path.to_owned(),
             summary: in_language(&get["summary"], &get["x-summary-es"], lang),
             description: described(get, lang),
@@ -342,7 +341,7 @@ impl ApiTexts<'_> {
                 }
                 let response = resolve(self.document, response);
                 let description = described(response, self.lang);
-                let body = body(&response["content"]["application/json"]["example"]);
+                let body = example_text(&response["content"]["application/json"]["example"]);
                 let causes = errors.entry(status).or_default();
                 let known = causes
                     .iter_mut()
@@ -385,24 +384,6 @@ fn sample_id(engine: &Engine) -> Result<String, PageError> {
     let with_file = docs.iter().find(|doc| doc.source_release_id().is_some());
     let id = with_file.or(docs.first()).map(Doc::id);
     Ok(id.map_or_else(|| "SUBTITLE-ID".to_owned(), |id| id.to_string()))
-}
-
-/// An example of a body, on one line if it is short.
-/// Example of the answer to a search.
-pub(crate) fn search_answer() -> String {
-    let search = &document().value["paths"]["/api/subtitles/search"]["get"];
-    body(&search["responses"]["200"]["content"]["application/json"]["example"])
-}
-
-fn body(example: &Value) -> String {
-    if example.is_null() {
-        return String::new();
-    }
-    let line = example.to_string();
-    if line.len() <= BODY_LINE_BYTES {
-        return line;
-    }
-    format!("{example:#}")
 }
 
 fn parameter(name: &str, described_at: &Value, schema: &Value, lang: Lang) -> ParameterView {

@@ -4,17 +4,17 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, KeyName, RateLimit};
 
-use super::key_list::KeyRow;
-use super::scope_names::scope_names;
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::chart::UsageView;
 use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::{FormFault, FormRejection};
+use crate::web::frame::key_list::KeyRow;
 use crate::web::frame::language::Lang;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
+use crate::web::frame::scope_names::scope_names;
 use crate::web::frame::usage_span::SpanUsage;
 use crate::web::frame::web_request::WebRequest;
 

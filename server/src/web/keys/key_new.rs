@@ -4,7 +4,6 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AccountId, ApiKey, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
-use super::scope_names::scope_names;
 use crate::limits::{EXPIRY_DAYS_MAX, SAMPLE_DOCS_MAX};
 use crate::ops::{KeyDraft, OperationError, Operations};
 use crate::service::Actor;
@@ -16,6 +15,7 @@ use crate::web::frame::language::Lang;
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::Params;
+use crate::web::frame::scope_names::scope_names;
 use crate::web::frame::web_request::WebRequest;
 
 /// Periods that the form offers, in days.

@@ -5,4 +5,3 @@ pub(super) mod key_list;
 pub(super) mod key_new;
 pub(super) mod key_roll;
 pub(super) mod routes;
-pub(super) mod scope_names;

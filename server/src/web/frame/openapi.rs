@@ -7,7 +7,10 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use crate::web::frame::packed::PackedContent;
+use super::packed::PackedContent;
+
+/// Length up to which a body is shown on one line, in bytes.
+const BODY_LINE_BYTES: usize = 100;
 
 /// The document, with the version of this program.
 pub(crate) struct Document {
@@ -80,6 +83,24 @@ pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
         Some(target) => target,
         None => value,
     }
+}
+
+/// An example of a body, on one line if it is short.
+pub(crate) fn example_text(example: &Value) -> String {
+    if example.is_null() {
+        return String::new();
+    }
+    let line = example.to_string();
+    if line.len() <= BODY_LINE_BYTES {
+        return line;
+    }
+    format!("{example:#}")
+}
+
+/// Example of the answer to a search.
+pub(crate) fn search_answer() -> String {
+    let search = &document().value["paths"]["/api/subtitles/search"]["get"];
+    example_text(&search["responses"]["200"]["content"]["application/json"]["example"])
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 
 use subcat_engine::{AccountId, LinkPurpose, OneTimeLink, Timestamp};
 
+use super::secret::Secret;
 use crate::auth::api_key_digest;
 use crate::ops::Operations;
-use crate::web::frame::secret::Secret;
 
 /// Lifetime of a link in seconds.
 const fn seconds(purpose: LinkPurpose) -> i64 {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use subcat_engine::{CatalogId, RecordId};
+use subcat_engine::{CatalogId, Number, RecordId};
 
-use super::record_view::{RecordView, title_path};
-use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, TOP_TITLES_SHOWN};
-use crate::web::frame::error::PageError;
-use crate::web::frame::web_request::WebRequest;
+use super::error::PageError;
+use super::title_text::{bare_title, shortened, title_path};
+use super::web_request::WebRequest;
+use crate::limits::{HIT_TITLE_CHARS_MAX, TOP_TITLES_SHOWN};
 
 /// A row of the table of titles.
 pub(crate) struct TopTitle {
@@ -38,12 +38,14 @@ impl TopTitle {
         titles.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
         let mut rows = Vec::with_capacity(TOP_TITLES_SHOWN);
         for (path, (id, count)) in titles.into_iter().take(TOP_TITLES_SHOWN) {
-            if let Some(doc) = snapshot.doc(id)? {
-                let view = RecordView::new(request, &snapshot, &doc)?;
-                let view = view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX);
+            if let Some(record) = engine.catalog().stored_record(id)? {
+                let year = record.year.map(|year| year.get().into());
+                let (season, episode) = (record.season, record.episode);
+                let season = season.map(Number::get);
+                let title = bare_title(&record.title, year, season, episode.map(Number::get));
                 rows.push(Self {
                     path,
-                    title: view.title().to_owned(),
+                    title: shortened(title, HIT_TITLE_CHARS_MAX),
                     downloads: request.lang.number(count),
                 });
             }
