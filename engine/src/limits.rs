@@ -58,7 +58,7 @@ pub const COMPACT_EPISODE_MAX: u32 = 30;
 /// Hits of one search answer, at most (the `limit` parameter).
 pub const PAGE_SIZE_MAX: u16 = 200;
 /// Records of a list without words that a page can reach, at most.
-pub const LISTED_DOCS_MAX: usize = 5_000;
+pub const LISTED_DOCS_MAX: usize = 20_001;
 /// Hits of one search answer when nothing is said.
 pub const PAGE_SIZE_DEFAULT: u16 = 100;
 /// Threads that wait for the disk when many contents are stored at once.
@@ -159,6 +159,11 @@ pub const EVICTION_BATCH_MAX: usize = 256;
 pub const EVICTION_SECONDS: i64 = 10;
 /// Seconds for which a file that was served, or stored, is not evicted.
 pub const SERVED_SECONDS_MIN: i64 = 60;
+/// Bytes of the texts that were made from stored files and are kept, each with
+/// [`MADE_TEXT_OVERHEAD_BYTES`].
+pub const MADE_TEXTS_BYTES_MAX: u64 = 1 << 30;
+/// Bytes that a made text takes beside its content.
+pub const MADE_TEXT_OVERHEAD_BYTES: u64 = 16 << 10;
 /// Pages of a mapping that are looked at, at a time, for being in memory: a megabyte and a bit.
 pub const RESIDENT_PAGES_MAX: usize = 320;
 /// Blobs that are kept open and mapped, at most.

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use serde_json::{Value, json};
-use subcat_engine::{DraftValue, RecordDraft, Scopes};
+use subcat_engine::{DraftValue, MaintenanceTask, RecordDraft, ReleaseId, Scopes};
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
 use subcat_tests::upstream::Upstream;
@@ -70,6 +70,55 @@ fn season() -> Vec<u8> {
         ("Faro S01E02.srt", b"1\n0:1 --> 0:2\nDos\n\n"),
         ("leeme.txt", b"Hola"),
     ])
+}
+
+/// A hostile client asks for every text in every form: what is made of them stays below half of
+/// the room for files, and the originals are still there.
+#[test]
+fn api_rule_17_18_made_texts_do_not_fill_the_disk() {
+    let text = SRT.repeat(500);
+    let names: Vec<String> = (1..=40).map(|it| format!("Faro S01E{it:02}.srt")).collect();
+    let contents: Vec<Vec<u8>> = (0..40)
+        .map(|it| [&text[..], format!("\n{it}\n").as_bytes()].concat())
+        .collect();
+    let files = names.iter().zip(&contents);
+    let files: Vec<(&str, &[u8])> = files.map(|(name, it)| (name.as_str(), &it[..])).collect();
+    let scene = Scene::of_episodes(&zip_of(&files));
+    let engine = &scene.server.service.engine;
+    let mut tags = std::collections::BTreeSet::new();
+    for name in &names {
+        let name = name.replace(' ', "%20");
+        for form in [
+            "",
+            "&encoding=utf-8",
+            "&encoding=utf-8-bom",
+            "&format=srt",
+            "&format=vtt",
+        ] {
+            let answer = scene.get(&format!("download?file={name}{form}"));
+            assert_eq!(answer.status, 200);
+            tags.insert(answer.field("etag").unwrap().to_owned());
+        }
+    }
+    assert_eq!(tags.len(), 200, "each is another content");
+    let stored = || engine.stats().unwrap();
+    assert_eq!(stored().cached_files, 201);
+    let room = 8 << 20;
+    engine.files().limit(room);
+    let now = scene.server.service.now();
+    engine.run_task(MaintenanceTask::EvictFiles, now).unwrap();
+    assert!(stored().blob_bytes <= room / 2 + 40 * text.len() as u64 + (64 << 10));
+    assert!(stored().cached_files < 201);
+    let release = ReleaseId::parse("r1").unwrap();
+    assert!(engine.files().cached_file(&release).is_some());
+    // What has left is made again, without its source.
+    let asked_count = scene.upstream.asked_count();
+    for form in ["&format=srt", "&encoding=utf-8-bom"] {
+        let answer = scene.get(&format!("download?file=Faro%20S01E01.srt{form}"));
+        assert_eq!(answer.status, 200);
+        assert!(tags.contains(answer.field("etag").unwrap()));
+    }
+    assert_eq!(scene.upstream.asked_count(), asked_count);
 }
 
 fn check_failed(answer: &RawAnswer, status: u16, detail: &str) {

@@ -7,7 +7,8 @@ use super::test_support::{after, id, import, now, open, open_with, title_of};
 use crate::disk::{Disk, Fault, Faulty};
 use crate::error::Error;
 use crate::limits::{
-    AGGREGATE_SECONDS_MAX, EVICTION_SECONDS, ORPHAN_SECONDS_MIN, SERVED_SECONDS_MIN, SWEEP_SECONDS,
+    AGGREGATE_SECONDS_MAX, EVICTION_SECONDS, MADE_TEXT_OVERHEAD_BYTES, ORPHAN_SECONDS_MIN,
+    SERVED_SECONDS_MIN, SWEEP_SECONDS,
 };
 use crate::model::{BroughtFile, CachedFile, FileKind, ReleaseId, Variant};
 use crate::{Engine, MaintenanceTask, StoreKind};
@@ -284,6 +285,38 @@ fn a_file_that_was_served_within_a_minute_stays() {
     assert_eq!(kept(&engine, dir.path(), &stored).len(), 8);
     evict(&engine, SERVED_SECONDS_MIN - 1 + EVICTION_SECONDS);
     assert_eq!(kept(&engine, dir.path(), &stored), [] as [u64; 0]);
+}
+
+#[test]
+fn made_texts_have_a_limit_of_their_own_and_leave_before_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let source = store(&engine, 1, "1\n00:00 source");
+    let made = |number: u64| {
+        let how = format!("{number}.utf-8.es.srt");
+        ReleaseId::of_made_text(source.content, &how).unwrap()
+    };
+    let files = engine.files();
+    for number in 0..8 {
+        let content = format!("1\n00:00 {number:0992}");
+        let stored = files.store_file(&made(number), content.as_bytes(), FileKind::Srt, None);
+        let served_at = after(i64::try_from(number).unwrap());
+        let stored = stored.unwrap();
+        files.note_served([stored.content], served_at).unwrap();
+    }
+    // One of them is what a file is, too.
+    let shared = files.store_file(&made(8), b"1\n00:00 source", FileKind::Srt, None);
+    assert_eq!(shared.unwrap().content, source.content);
+    evict(&engine, 1);
+    let known = || (0..9).filter(|number| files.cached_file(&made(*number)).is_some());
+    assert_eq!(known().count(), 9, "they may");
+    // Half of it is theirs: seven texts, and a sixteenth less is six.
+    let cost = 1000 + MADE_TEXT_OVERHEAD_BYTES;
+    engine.files().limit(2 * 7 * cost);
+    evict(&engine, 1);
+    assert_eq!(known().collect::<Vec<_>>(), [3, 4, 5, 6, 7, 8]);
+    assert_eq!(files.cached_file(&release(1)), Some(source));
+    assert_eq!(engine.verify(false).unwrap(), []);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Eviction of cached files: what upstream can give again leaves when all files together take more
-//! than they may. What an import brought stays, unless its second home can give it again.
+//! than they may. What an import brought stays, unless its second home can give it again. Texts
+//! that were made from stored files have a limit of their own, also where all files are kept: else
+//! a client that asks for every text in every form would fill the disk.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +11,10 @@ use parking_lot::Mutex;
 use crate::blob::StoredContent;
 use crate::database::Database;
 use crate::error::Result;
-use crate::limits::{EVICTION_BATCH_MAX, EVICTION_SECONDS, SERVED_SECONDS_MIN};
+use crate::limits::{
+    EVICTION_BATCH_MAX, EVICTION_SECONDS, MADE_TEXT_OVERHEAD_BYTES, MADE_TEXTS_BYTES_MAX,
+    SERVED_SECONDS_MIN,
+};
 use crate::model::{ContentHash, Timestamp};
 use crate::state::StateEvent;
 
@@ -44,6 +49,7 @@ impl Eviction {
     /// Cost: nothing while they take less than the limit; otherwise lists every file.
     pub(crate) fn run(&self, database: &Database, now: Timestamp) -> Result<()> {
         let bytes_max = database.files_bytes_max.load(Ordering::Relaxed);
+        self.evict_made_texts(database, bytes_max)?;
         if bytes_max == 0 {
             return Ok(());
         }
@@ -69,7 +75,8 @@ impl Eviction {
         if bytes_max < stored_bytes {
             let target_bytes = bytes_max - bytes_max / 16;
             let evicted = least_recent(database, contents, stored_bytes - target_bytes, now)?;
-            stored_bytes -= self.evict(database, &evicted)?;
+            let stays_known = database.second_home.comes_back();
+            stored_bytes -= self.evict(database, &evicted, stays_known)?;
         }
         // What is still too much was served just now.
         let is_too_much = bytes_max < stored_bytes;
@@ -85,11 +92,43 @@ impl Eviction {
         Ok(())
     }
 
-    /// Forgets the files of these contents, unless they come back, then removes the contents.
+    /// Removes the made texts that were served least recently, until they take a sixteenth less
+    /// than half of all files may, and than [`MADE_TEXTS_BYTES_MAX`]. One that was served just now
+    /// goes, too: it is made again from a file that is here.
+    ///
+    /// Cost: nothing while they take less; otherwise lists every file.
+    fn evict_made_texts(&self, database: &Database, bytes_max: u64) -> Result<()> {
+        let share = if bytes_max == 0 {
+            u64::MAX
+        } else {
+            bytes_max / 2
+        };
+        let made_max = MADE_TEXTS_BYTES_MAX.min(share);
+        let made_bytes = database.state.made_bytes();
+        if made_bytes <= made_max {
+            return Ok(());
+        }
+        database.ensure_blobs_present()?;
+        let made = database.state.made_contents();
+        let mut contents = database.blobs.stored()?;
+        contents.retain(|stored| made.contains(&stored.content));
+        contents.sort_unstable_by_key(|stored| stored.served_seconds);
+        let excess_bytes = made_bytes - (made_max - made_max / 16);
+        let cost = |stored: &StoredContent| stored.size_bytes + MADE_TEXT_OVERHEAD_BYTES;
+        self.evict(database, first_of(&contents, excess_bytes, cost), false)?;
+        Ok(())
+    }
+
+    /// Forgets the files of these contents, unless they stay known, then removes the contents.
     /// Returns their bytes.
     ///
     /// A process that is killed in between leaves orphans, which the next start removes.
-    fn evict(&self, database: &Database, contents: &[StoredContent]) -> Result<u64> {
+    fn evict(
+        &self,
+        database: &Database,
+        contents: &[StoredContent],
+        stays_known: bool,
+    ) -> Result<u64> {
         let mut evicted_bytes = 0;
         for batch in contents.chunks(EVICTION_BATCH_MAX) {
             // Whoever stores a file puts its content first: no store may be between the two steps.
@@ -102,7 +141,7 @@ impl Eviction {
                     continue;
                 }
                 removed.push(stored);
-                if !database.second_home.comes_back() {
+                if !stays_known {
                     hashes.insert(stored.content);
                 }
             }
@@ -148,13 +187,22 @@ fn least_recent(
         is_idle && is_known && !waiting.contains(&stored.content)
     });
     contents.sort_unstable_by_key(|stored| stored.served_seconds);
-    let mut chosen_bytes = 0;
-    let needed = contents.iter().take_while(|stored| {
-        let is_needed = chosen_bytes < excess_bytes;
-        chosen_bytes += stored.size_bytes;
-        is_needed
-    });
-    let needed_count = needed.count();
+    let needed_count = first_of(&contents, excess_bytes, |stored| stored.size_bytes).len();
     contents.truncate(needed_count);
     Ok(contents)
+}
+
+/// The first contents that take this many bytes together.
+fn first_of(
+    contents: &[StoredContent],
+    bytes: u64,
+    cost: impl Fn(&StoredContent) -> u64,
+) -> &[StoredContent] {
+    let mut chosen_bytes = 0;
+    let needed = contents.iter().take_while(|stored| {
+        let is_needed = chosen_bytes < bytes;
+        chosen_bytes += cost(stored);
+        is_needed
+    });
+    &contents[..needed.count()]
 }

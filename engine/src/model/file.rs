@@ -30,10 +30,36 @@ impl ReleaseId {
         }
     }
 
+    /// The identifier of a text that was made from a stored content: `text.`, the content, a point,
+    /// and how it was made. `None` when it would be too long, or has another character.
+    pub fn of_made_text(content: ContentHash, how: &str) -> Option<Self> {
+        Self::parse(&format!("{MADE_TEXT_MARK}{content}.{how}"))
+    }
+
+    /// True for a text that was made from a stored content: it can be made again.
+    pub fn is_of_made_text(&self) -> bool {
+        is_of_made_text(self.0.as_bytes())
+    }
+
     /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Beginning of the identifiers of made texts.
+const MADE_TEXT_MARK: &str = "text.";
+/// Digits of a content's SHA-256.
+const HASH_DIGITS: usize = 64;
+
+/// Returns true for the bytes of an identifier of a made text.
+pub(crate) fn is_of_made_text(release: &[u8]) -> bool {
+    let Some(rest) = release.strip_prefix(MADE_TEXT_MARK.as_bytes()) else {
+        return false;
+    };
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let hash = rest.get(..HASH_DIGITS);
+    hash.is_some_and(|hash| hash.iter().all(is_digit)) && rest.get(HASH_DIGITS) == Some(&b'.')
 }
 
 impl fmt::Display for ReleaseId {
@@ -198,4 +224,30 @@ pub struct FileFacts {
     pub refetch_at: Option<Timestamp>,
     /// Content that was known of the release when it was fetched.
     pub replaces: Option<ContentHash>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_texts_are_told_by_their_identifiers() {
+        let content = ContentHash([0xAB; 32]);
+        let made = ReleaseId::of_made_text(content, "3.utf-8.es.srt").unwrap();
+        assert!(made.is_of_made_text());
+        assert_eq!(ReleaseId::of_made_text(content, "a/b"), None);
+        let upper = made.as_str().to_uppercase().replace("TEXT", "text");
+        for other in [
+            "text.1",
+            "text.",
+            &made.as_str()[1..],
+            &made.as_str()[..69],
+            &upper,
+        ] {
+            assert!(
+                !ReleaseId::parse(other).unwrap().is_of_made_text(),
+                "{other}"
+            );
+        }
+    }
 }

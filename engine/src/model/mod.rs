@@ -25,6 +25,7 @@ pub use account::{Account, AuditEntry, Email, Role, Session};
 pub use api_key::{ApiKey, ApiKeyState, RateLimit, Scopes, Usage};
 pub use catalog_id::CatalogId;
 pub use expiry::{Expiry, ExpiryPassed};
+pub(crate) use file::is_of_made_text;
 pub use file::{
     BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Variant,
 };

@@ -7,7 +7,8 @@ use hashbrown::{HashMap, HashSet, HashTable};
 
 use crate::codec::StoredValue;
 use crate::error::Result;
-use crate::model::{CachedFile, ContentHash, ReleaseId};
+use crate::limits::MADE_TEXT_OVERHEAD_BYTES;
+use crate::model::{CachedFile, ContentHash, ReleaseId, is_of_made_text};
 
 /// Release → cached file. An entry is kept as one piece of bytes, about as in its row: as values,
 /// two hundred thousand files would take half as much memory again.
@@ -18,6 +19,8 @@ pub(super) struct FileTable {
     /// Number of releases by the beginning of their content's hash.
     sharing: HashMap<u64, u32, RandomState>,
     blob_bytes: u64,
+    /// Bytes of texts that were made from other files, with their overhead.
+    made_bytes: u64,
 }
 
 /// Length of the release, in a byte; the release; the file as it is stored.
@@ -44,6 +47,12 @@ impl FileTable {
         self.blob_bytes
     }
 
+    /// Bytes of the texts that were made from other files, with their overhead. Of equal contents
+    /// each counts.
+    pub(super) fn made_bytes(&self) -> u64 {
+        self.made_bytes
+    }
+
     /// The file of a release.
     pub(super) fn get(&self, release: &ReleaseId) -> Option<CachedFile> {
         let release = release.as_str().as_bytes();
@@ -67,10 +76,11 @@ impl FileTable {
 
     fn put(&mut self, file: &CachedFile, entry: FileEntry) {
         self.count_in(file);
+        self.made_bytes += entry.made_bytes(file);
         let hash = self.hasher.hash_one(entry.release());
         let is_same = |other: &FileEntry| other.release() == entry.release();
         if let Some(old) = self.entries.find_mut(hash, is_same) {
-            let old = std::mem::replace(old, entry).file();
+            let old = std::mem::replace(old, entry);
             self.count_out(&old);
             return;
         }
@@ -89,21 +99,16 @@ impl FileTable {
             });
         if let Ok(found) = found {
             let (entry, _) = found.remove();
-            self.count_out(&entry.file());
+            self.count_out(&entry);
         }
     }
 
     /// Takes every file of a content out. Cost: a look at each file.
     pub(super) fn remove_content(&mut self, content: ContentHash) {
-        let mut removed = Vec::new();
-        self.entries.retain(|entry| {
-            let file = entry.file();
-            let is_kept = file.content != content;
-            removed.extend((!is_kept).then_some(file));
-            is_kept
-        });
-        for file in removed {
-            self.count_out(&file);
+        let is_removed = |entry: &mut FileEntry| entry.file().content == content;
+        let removed: Vec<FileEntry> = self.entries.extract_if(is_removed).collect();
+        for entry in removed {
+            self.count_out(&entry);
         }
     }
 
@@ -132,6 +137,18 @@ impl FileTable {
         brought.map(|file| file.content).collect()
     }
 
+    /// Contents of made texts that no other file has. Cost: two looks at each file.
+    pub(super) fn made_contents(&self) -> HashSet<ContentHash, RandomState> {
+        let is_made = |entry: &&FileEntry| is_of_made_text(entry.release());
+        let made = self.entries.iter().filter(is_made);
+        let mut contents: HashSet<ContentHash, RandomState> =
+            made.map(|entry| entry.file().content).collect();
+        for entry in self.entries.iter().filter(|entry| !is_made(entry)) {
+            contents.remove(&entry.file().content);
+        }
+        contents
+    }
+
     /// The files, in no order.
     pub(super) fn files(&self) -> impl Iterator<Item = CachedFile> {
         self.entries.iter().map(FileEntry::file)
@@ -145,7 +162,9 @@ impl FileTable {
         *sharing += 1;
     }
 
-    fn count_out(&mut self, file: &CachedFile) {
+    fn count_out(&mut self, entry: &FileEntry) {
+        let file = entry.file();
+        self.made_bytes -= entry.made_bytes(&file);
         let beginning = beginning(file.content);
         let Some(sharing) = self.sharing.get_mut(&beginning) else {
             return;
@@ -166,6 +185,15 @@ impl FileEntry {
         entry.extend_from_slice(release);
         entry.extend_from_slice(stored);
         Self(entry.into())
+    }
+
+    /// Bytes that count for a made text; 0 for any other file.
+    fn made_bytes(&self, file: &CachedFile) -> u64 {
+        if is_of_made_text(self.release()) {
+            file.size_bytes + MADE_TEXT_OVERHEAD_BYTES
+        } else {
+            0
+        }
     }
 
     fn release(&self) -> &[u8] {

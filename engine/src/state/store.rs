@@ -438,6 +438,16 @@ impl State {
         self.files.read().brought_contents()
     }
 
+    /// Bytes of made texts, each with its overhead. Cost: one read lock.
+    pub(crate) fn made_bytes(&self) -> u64 {
+        self.files.read().made_bytes()
+    }
+
+    /// Contents of made texts that no other file has. Cost: two looks at each file.
+    pub(crate) fn made_contents(&self) -> HashSet<ContentHash, foldhash::fast::RandomState> {
+        self.files.read().made_contents()
+    }
+
     /// Every content that a cached file refers to, once, with one of these files.
     pub(crate) fn contents(&self) -> Contents {
         let mut contents = Contents::default();

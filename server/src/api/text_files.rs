@@ -223,6 +223,10 @@ fn make(
         Some(encoding) => encoded(&unpacked, &language, encoding, wanted.format)?.into(),
         None => unpacked,
     };
+    // What changes nothing is not stored under another name.
+    if text.entry_idx.is_none() && wanted.format.is_none() && content == open.content {
+        return Ok(made(source.file.clone()));
+    }
     let stored = engine
         .files()
         .store_file(&release, &content, text_kind(&name), None);
@@ -311,7 +315,7 @@ fn made_release(
         None => "stored".to_owned(),
     };
     let format = wanted.format.map_or("same", TextFormat::extension);
-    ReleaseId::parse(&format!("text.{content}.{entry}.{characters}.{format}"))
+    ReleaseId::of_made_text(content, &format!("{entry}.{characters}.{format}"))
 }
 
 const fn content_type(format: Option<TextFormat>) -> &'static str {
