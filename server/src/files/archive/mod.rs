@@ -12,6 +12,8 @@ mod reader;
 #[cfg(test)]
 mod samples;
 mod texts;
+#[cfg(test)]
+mod unar_test;
 mod zip;
 
 pub use entry::{ArchiveEntry, EntryKind};
