@@ -185,8 +185,16 @@ pub const FRAME_TEXT_MS_MAX: u64 = 5_000;
 pub const LOOK_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Cues that a look into a text shows, at most.
 pub const LOOK_CUES_MAX: usize = 20;
+/// First cues that the page of a record shows.
+pub const RECORD_CUES_MAX: usize = 8;
+/// Packs of a season that the page of an episode offers.
+pub const EPISODE_PACKS_MAX: usize = 5;
+/// Hits of a search that its pages reach, and that are compared for another order than relevance.
+pub const REACHED_HITS_MAX: u16 = 10_000;
 /// Names that a look into an archive shows, at most.
 pub const LOOK_NAMES_MAX: usize = 200;
+/// Bytes of the paths that a look into an archive puts into links.
+pub const LOOK_LINKS_BYTES_MAX: usize = 24 << 10;
 /// Characters of a name in an archive that a look shows.
 pub const LOOK_NAME_CHARS_MAX: usize = 160;
 /// Characters of a cue that a look shows.
@@ -451,13 +459,15 @@ pub const FEED_ENTRIES_MAX: usize = 50;
 
 /// Newest records among which a list without words finds the most downloaded. Nothing lists them by
 /// their downloads, which change with each one: their counts are read, about 0.8 µs a record.
-pub const COMPARED_DOWNLOADS_MAX: usize = 1_500;
+pub const COMPARED_DOWNLOADS_MAX: usize = 20_000;
 
 /// Pages of a list of records without words, at most.
 pub const LIST_PAGES_MAX: usize = 100;
 
-/// Newest records that are read for those of an uploader: about 1 ms.
-pub const UPLOADER_RECORDS_READ_MAX: usize = 10_000;
+/// Newest records that are read for those of an uploader: about 25 ms.
+pub const UPLOADER_RECORDS_READ_MAX: usize = 250_000;
+/// Newest records that are read to offer the page of an uploader whose name was searched in vain.
+pub const UPLOADER_OFFER_READ_MAX: usize = 10_000;
 
 /// Other versions on the page of a record, at most; the page of its title has all.
 pub const OTHER_VERSIONS_MAX: usize = 8;

@@ -154,6 +154,12 @@ impl Query {
         }
     }
 
+    /// With another bound of its hits.
+    pub fn with_page_size(mut self, page_size: u16) -> Self {
+        self.page_size = page_size;
+        self
+    }
+
     /// With the `query` criterion.
     ///
     /// ```

@@ -3,15 +3,19 @@
 //! Both read a bounded part of the content, show a bounded part of what they read, and take
 //! whatever they find there: a damaged file shows less, not an error (API.md 16.5).
 
+use std::collections::HashSet;
+
 use subcat_engine::FileKind;
 
-use super::archive::{Archive, ArchiveEntry, ArchiveError, EntryKind};
+use super::archive::{Archive, ArchiveError, EntryKind, archive_texts, unpack_text};
 use super::characters::decode_text;
-use super::names::is_removed;
+use super::conversion::convert;
+use super::names::{is_removed, named_kind};
 use crate::limits::{
     LOOK_CUE_CHARS_MAX, LOOK_NAME_CHARS_MAX, LOOK_NAMES_MAX, LOOK_START_CHARS_MAX,
     LOOK_TEXT_BYTES_MAX,
 };
+use crate::request::TextFormat;
 
 /// A cue as people read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub struct NamedSize {
     pub name: String,
     /// Its size when unpacked.
     pub size_bytes: u64,
+    /// Its whole path if it is a text, which can be downloaded alone (API.md 16.1).
+    pub text_path: Option<String>,
 }
 
 /// The first `cues_max` cues of a text in a language; long ones are cut.
@@ -48,7 +54,11 @@ pub fn first_cues(content: &[u8], kind: FileKind, language: &str, cues_max: usiz
         FileKind::Ass | FileKind::Ssa => text.lines().filter_map(dialogue).collect(),
         FileKind::Zip | FileKind::Rar => Vec::new(),
         FileKind::Srt | FileKind::Sub if text.contains("-->") => timed_blocks(&text),
-        FileKind::Srt | FileKind::Sub => text.lines().filter_map(frames).collect(),
+        // With a frame rate, the times are known, and its line is left out.
+        FileKind::Srt | FileKind::Sub => match convert(&text, TextFormat::Srt) {
+            Ok(timed) => timed_blocks(&timed),
+            Err(_) => text.lines().filter_map(frames).collect(),
+        },
     };
     cues.into_iter()
         .filter(|cue| !cue.text.is_empty())
@@ -131,11 +141,15 @@ pub fn archive_names(content: &[u8], kind: FileKind) -> NamesLook {
     let Some(archive) = Archive::read(content, kind) else {
         return NamesLook::default();
     };
-    let is_file = |entry: &&ArchiveEntry| entry.kind == EntryKind::File;
-    let mut files = archive.entries().iter().filter(is_file);
-    let shown = files.by_ref().take(LOOK_NAMES_MAX).map(|entry| NamedSize {
+    let texts = archive_texts(&archive).unwrap_or_default();
+    let texts: HashSet<usize> = texts.iter().map(|text| text.entry_idx).collect();
+    let entries = archive.entries().iter().enumerate();
+    let mut files = entries.filter(|(_, entry)| entry.kind == EntryKind::File);
+    let shown = files.by_ref().take(LOOK_NAMES_MAX);
+    let shown = shown.map(|(idx, entry)| NamedSize {
         name: shortened(&entry.path, LOOK_NAME_CHARS_MAX),
         size_bytes: entry.size_bytes,
+        text_path: texts.contains(&idx).then(|| entry.path.clone()),
     });
     let shown = shown.collect();
     let has_more = archive.fault() == Some(ArchiveError::TooManyEntries);
@@ -143,6 +157,25 @@ pub fn archive_names(content: &[u8], kind: FileKind) -> NamesLook {
         files: shown,
         is_cut: has_more || files.next().is_some(),
     }
+}
+
+/// The first `cues_max` cues of a text in an archive; `None` if there is no such text, and none if
+/// it cannot be unpacked. Callers bound how many do so at once.
+pub fn archive_cues(
+    content: &[u8],
+    kind: FileKind,
+    path: &str,
+    language: &str,
+    cues_max: usize,
+) -> Option<Vec<CueLook>> {
+    let archive = Archive::read(content, kind)?;
+    let texts = archive_texts(&archive).ok()?;
+    let text = texts.iter().find(|text| text.path == path)?;
+    let Ok(unpacked) = unpack_text(&archive, text.entry_idx) else {
+        return Some(Vec::new());
+    };
+    let kind = named_kind(path).unwrap_or(FileKind::Srt);
+    Some(first_cues(&unpacked, kind, language, cues_max))
 }
 
 /// A text as it is shown: without control and bidi characters, and cut behind `chars_max`.
@@ -191,8 +224,8 @@ mod tests {
         check(
             b"{1}{1}23.976\n{25}{50}Hola|{y:i}t\xFA",
             FileKind::Sub,
-            "1",
-            "23.976",
+            "00:00:01,043",
+            "Hola\ntú",
         );
         let sub = texts(b"{25}{50}Hola|{y:i}t\xFA \x85", FileKind::Sub);
         assert_eq!(sub[0].1, "Hola\ntú …");

@@ -21,5 +21,5 @@ pub use completeness::{Completeness, completeness};
 pub use conversion::{ConversionError, convert};
 pub use disposition::content_disposition;
 pub use kind::{RecognisedFile, foreign_name, kind_of, recognise};
-pub use look::{CueLook, NamedSize, NamesLook, archive_names, first_cues};
+pub use look::{CueLook, NamedSize, NamesLook, archive_cues, archive_names, first_cues};
 pub use names::{clean_name, converted_name, named_kind, served_name, upstream_name};

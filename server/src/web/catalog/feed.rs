@@ -9,6 +9,7 @@ use subcat_engine::{Doc, ListPage, Snapshot, TitlePart};
 use super::record_view::{RecordView, title_number, xml_text};
 use super::results;
 use super::search_box;
+use super::search_form::filters_in_words;
 use crate::limits::{FEED_ENTRIES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
 use crate::ops::Operations;
 use crate::service::Actor;
@@ -82,12 +83,15 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     Ok(response)
 }
 
-/// Name of a feed in a reader that has several: the title or the words that it follows.
+/// Name of a feed in a reader that has several: the title, words or filters that it follows.
 fn feed_title(request: &WebRequest, params: &Params, hits: &[RecordView]) -> String {
     let is_of_title = title_number(params.get("title_id")).is_some();
+    let filters = filters_in_words(params, request.lang);
     let subject = match hits.first() {
-        Some(hit) if is_of_title => hit.title(),
-        _ => params.get("query"),
+        Some(hit) if is_of_title => hit.title().to_owned(),
+        _ if params.get("query").is_empty() => filters,
+        _ if filters.is_empty() => params.get("query").to_owned(),
+        _ => format!("{} ({filters})", params.get("query")),
     };
     match subject.trim() {
         "" => {

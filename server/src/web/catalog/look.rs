@@ -1,5 +1,5 @@
-//! A look into the file of a record: its first cues, or the names in its archive. It is fetched and
-//! stored as for a download, and counts as none.
+//! A look into the file of a record: its first cues, or the files in its archive, and the first
+//! cues of one of them. It is fetched and stored as for a download, and counts as none.
 
 use std::sync::Arc;
 
@@ -10,12 +10,15 @@ use subcat_engine::{FileKind, LanguageTerm, RecordId};
 use super::record_view::RecordView;
 use crate::api::open_file;
 use crate::cache::OpenFile;
-use crate::files::{CueLook, NamesLook, archive_names, first_cues};
-use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, LOOK_CUES_MAX};
+use crate::files::{CueLook, NamedSize, NamesLook, archive_cues, archive_names, first_cues};
+use crate::limits::{
+    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX,
+};
 use crate::runtime::WorkKind;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
+use crate::web::frame::params;
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -24,17 +27,47 @@ struct LookPage {
     page: Frame,
     hit: RecordView,
     cues: Vec<CueLook>,
-    names: NamesLook,
+    files: Vec<FileInArchive>,
+    /// True if the archive has more files.
+    is_cut: bool,
     is_archive: bool,
+    /// The text of an archive that is shown.
+    shown: Option<FileInArchive>,
 }
 
-/// `GET /catalog/{id}/look`.
+/// A file in an archive, as it is shown.
+#[derive(Clone)]
+struct FileInArchive {
+    name: String,
+    size_bytes: u64,
+    /// Number of its look; `None` if it is not a text.
+    text_number: Option<usize>,
+    /// The parameter `file` of its downloads; empty if it is not a text, or the page is long.
+    query: String,
+}
+
+impl FileInArchive {
+    fn new(number: usize, file: &NamedSize) -> Self {
+        let path = file.text_path.as_deref();
+        Self {
+            name: file.name.clone(),
+            size_bytes: file.size_bytes,
+            text_number: path.map(|_| number),
+            query: path.map_or(String::new(), |path| {
+                format!("file={}", params::encode(path))
+            }),
+        }
+    }
+}
+
+/// `GET /catalog/{id}/look`; `text` is the number of a text in the list of its archive.
 pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.reader()?;
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
     let site = &request.site;
     let opened = open_file(&site.service, &site.files.variants, id).await;
     let (file, open) = opened.map_err(|error| PageError::File(error.into()))?;
+    // As many unpack at once as decoders may.
     request
         .blocking_as(WorkKind::Decoding, move |request| {
             look_page(request, id, file.kind, &open)
@@ -50,12 +83,51 @@ fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, open: &OpenFile
     let language = language.map_or(String::new(), LanguageTerm::primary);
     snapshot.ensure_not_truncated()?;
     let content = open.bytes();
+    let NamesLook { files, is_cut } = archive_names(content, kind);
+    let text = shown_text(request.query.get("text"), &files)?;
+    let path = text.and_then(|number| files[number].text_path.as_deref());
+    let cues = match path {
+        Some(path) => archive_cues(content, kind, path, &language, LOOK_CUES_MAX),
+        None => Some(first_cues(content, kind, &language, LOOK_CUES_MAX)),
+    };
+    let shown = text.map(|number| FileInArchive::new(number, &files[number]));
     let template = LookPage {
         page: request.frame("/catalog"),
         hit: hit.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),
-        cues: first_cues(content, kind, &language, LOOK_CUES_MAX),
-        names: archive_names(content, kind),
+        cues: cues.ok_or(PageError::NotFound)?,
+        files: listed(&files),
+        is_cut,
         is_archive: !kind.is_text(),
+        shown,
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// Number of the text of an archive that is shown: the one that is asked for, else the only one.
+/// Errors: there is no such text.
+fn shown_text(asked: &str, files: &[NamedSize]) -> Result<Option<usize>, PageError> {
+    let is_text = |number: &usize| files.get(*number).is_some_and(|it| it.text_path.is_some());
+    if !asked.is_empty() {
+        let number = asked.parse().ok().filter(is_text);
+        return number.map(Some).ok_or(PageError::NotFound);
+    }
+    let mut texts = (0..files.len()).filter(is_text);
+    let first = texts.next();
+    Ok(if texts.next().is_none() { first } else { None })
+}
+
+/// The files of an archive. Where their paths are long, the links of the last ones are left to
+/// their looks, such that the page stays small.
+fn listed(files: &[NamedSize]) -> Vec<FileInArchive> {
+    let mut links_bytes = 0;
+    let mut listed = Vec::with_capacity(files.len());
+    for (number, file) in files.iter().enumerate() {
+        let mut file = FileInArchive::new(number, file);
+        links_bytes += file.query.len();
+        if LOOK_LINKS_BYTES_MAX < links_bytes {
+            file.query.clear();
+        }
+        listed.push(file);
+    }
+    listed
 }

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Deserializer};
 use subcat_engine::{
-    CatalogId, CatalogTerm, Doc, Flag, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType,
+    CatalogId, CatalogTerm, Doc, EpisodeSlot, Flag, LanguageTerm, ListPage, ReleaseId, Snapshot,
+    Timestamp, TitlePart, VideoType,
 };
 
 use super::release_words::ReleaseWords;
-use crate::limits::UPLOADER_CHARS_MAX;
+use crate::limits::{
+    EPISODE_PACKS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, UPLOADER_CHARS_MAX,
+};
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
 use crate::web::frame::params;
@@ -40,6 +43,8 @@ pub(crate) struct RecordView {
     pub(crate) begins_title: bool,
     /// True if the title stands above it: its row begins with the release.
     pub(crate) is_below_title: bool,
+    /// Query string of its download in this list, with its question mark; empty for the whole file.
+    pub(crate) text_query: String,
     downloads: u64,
     now: Timestamp,
     lang: Lang,
@@ -140,6 +145,7 @@ impl RecordView {
             is_same_release: false,
             begins_title: false,
             is_below_title: false,
+            text_query: String::new(),
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             record,
             now: request.now,
@@ -220,12 +226,21 @@ impl RecordView {
             && self.record.episode == other.record.episode
     }
 
-    /// Film or series.
+    /// Film, episode, season or series.
     pub(crate) fn kind(&self) -> &'static str {
-        match VideoType::parse(&self.record.video_type) {
-            Some(VideoType::Movie) => self.lang.t("Film", "Película"),
-            _ => self.lang.t("Series", "Serie"),
+        let is_movie = VideoType::parse(&self.record.video_type) == Some(VideoType::Movie);
+        match (self.record.season, self.record.episode) {
+            _ if is_movie => self.lang.t("Film", "Película"),
+            (_, Some(_)) => self.lang.t("Episode", "Episodio"),
+            (Some(_), None) => self.lang.t("Season", "Temporada"),
+            (None, None) => self.lang.t("Series", "Serie"),
         }
+    }
+
+    /// True for a season or a series: no text of its file is the one that is meant.
+    pub(crate) fn is_pack(&self) -> bool {
+        let is_movie = VideoType::parse(&self.record.video_type) == Some(VideoType::Movie);
+        !is_movie && self.record.episode.is_none()
     }
 
     /// `S01E02`, `S01` for a season, or nothing.
@@ -295,6 +310,35 @@ pub(crate) fn below_titles(mut hits: Vec<RecordView>) -> Vec<RecordView> {
         }
     }
     hits
+}
+
+/// The packs of a season, newest first, each with the download of one episode out of it. Empty if
+/// there is no such episode.
+pub(crate) fn packs_with(
+    request: &WebRequest,
+    snapshot: &Snapshot,
+    title: u64,
+    slot: EpisodeSlot,
+) -> Result<Vec<RecordView>, PageError> {
+    let (Some(season), Some(episode)) = (slot.season, slot.episode) else {
+        return Ok(Vec::new());
+    };
+    let page = ListPage {
+        skipped: 0,
+        size: EPISODE_PACKS_MAX,
+    };
+    let of_packs = TitlePart::Slot(EpisodeSlot {
+        season: Some(season),
+        episode: None,
+    });
+    let mut packs = Vec::new();
+    for doc in &snapshot.of_title(title, of_packs, page)?.docs {
+        let view = RecordView::new(request, snapshot, doc)?;
+        let mut view = view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX);
+        view.text_query = format!("?season={season}&episode={episode}");
+        packs.push(view);
+    }
+    Ok(below_heading(packs))
 }
 
 /// The records of a page whose heading is their title.

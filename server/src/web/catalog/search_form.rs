@@ -194,6 +194,16 @@ pub(crate) struct Chip {
     pub(crate) without: String,
 }
 
+/// A value of a filter that is not set, with the link that sets it.
+pub(crate) struct NarrowLink {
+    pub(crate) label: &'static str,
+    /// Query string of the same search with it.
+    pub(crate) query: String,
+}
+
+/// Filters whose values are offered beside the chips.
+const OFFERED: [&str; 2] = ["video_type", "language"];
+
 /// The search form as it was filled in.
 pub(crate) struct SearchForm {
     pub(crate) query: String,
@@ -203,6 +213,8 @@ pub(crate) struct SearchForm {
     pub(crate) is_open: bool,
     pub(crate) filters: Vec<FilterView>,
     pub(crate) chips: Vec<Chip>,
+    /// Values that narrow the search, of filters that are not set.
+    pub(crate) narrowing: Vec<NarrowLink>,
     /// Order of the results, which the next search keeps; empty for the default.
     pub(crate) sort: &'static str,
 }
@@ -230,9 +242,20 @@ impl SearchForm {
             chips: fields
                 .filter_map(|field| field.chip(params, lang))
                 .collect(),
+            narrowing: FIELDS
+                .iter()
+                .flat_map(|field| field.narrowing(params, lang))
+                .collect(),
             sort: ResultOrder::of(params).value(),
         }
     }
+}
+
+/// The filters of a search in words: `Films, 1999`. Empty without filters.
+pub(crate) fn filters_in_words(params: &Params, lang: Lang) -> String {
+    let chips = FIELDS.iter().filter_map(|field| field.chip(params, lang));
+    let values: Vec<String> = chips.map(|chip| chip.value).collect();
+    values.join(", ")
 }
 
 impl SearchField {
@@ -260,6 +283,28 @@ impl SearchField {
             value: shown.to_owned(),
             without: params.without(&[self.name, "lang", "theme", "page"]),
         })
+    }
+
+    /// The values of an offered filter, as long as none is chosen.
+    fn narrowing(&self, params: &Params, lang: Lang) -> Vec<NarrowLink> {
+        let has_numbers = !(params.get("season").is_empty() && params.get("episode").is_empty());
+        let is_implied = self.name == "video_type" && has_numbers;
+        let SearchInput::Choice(options) = &self.input else {
+            return Vec::new();
+        };
+        if !OFFERED.contains(&self.name) || !params.get(self.name).is_empty() || is_implied {
+            return Vec::new();
+        }
+        let link = |(value, en, es): &(&str, &'static str, &'static str)| {
+            let mut narrowed = params.clone();
+            narrowed.set(self.name, value);
+            NarrowLink {
+                label: lang.t(en, es),
+                query: narrowed.without(&["lang", "theme", "page"]),
+            }
+        };
+        let offered = options.iter().filter(|(value, ..)| !value.is_empty());
+        offered.map(link).collect()
     }
 
     /// The field as a filter; `None` if the form has no input for it.

@@ -7,8 +7,10 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{EpisodeSlot, ListPage, Snapshot, TitlePart};
 
-use super::feed_link::public_feed;
-use super::record_view::{RecordView, below_heading, same_releases_together, title_number};
+use super::feed_link::{own_feed, public_feed};
+use super::record_view::{
+    RecordView, below_heading, packs_with, same_releases_together, title_number,
+};
 use crate::limits::{
     GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
     LIST_PAGES_MAX,
@@ -38,12 +40,16 @@ struct TitlePage {
     /// `S01E02` or `S01`, if a part of the series was chosen; else empty.
     part: String,
     groups: Vec<ReleaseGroup>,
+    /// Packs of the season of a chosen episode, which are offered without the other episodes.
+    packs: Vec<RecordView>,
     page_number: usize,
     has_next: bool,
     /// Query string of the chosen part, for links to its other pages.
     search: String,
     /// Address of the feed of the title, if anybody may read it; else empty.
     feed_path: String,
+    /// Parameter of the title's feed, for readers with an address of their own; else empty.
+    feed_hint: String,
 }
 
 /// A season of a series.
@@ -126,6 +132,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
     }
     let hits = below_heading(same_releases_together(hits));
+    let packs = packs_with(request, &snapshot, number, chosen)?;
     snapshot.ensure_not_truncated()?;
     let total: u32 = counts.values().sum();
     let is_series = counts.keys().any(|slot| slot.season.is_some());
@@ -146,10 +153,12 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         is_long: is_series && GRID_EPISODES_MAX < counts.len(),
         part: episode_number(chosen.season, chosen.episode),
         groups: groups(hits, chosen, request.lang),
+        packs,
         page_number,
         has_next: listing.has_more && page_number < LIST_PAGES_MAX,
         search: request.query.without(&["lang", "theme", "page"]),
         feed_path: public_feed(request, &format!("title_id=tt{number:07}")),
+        feed_hint: own_feed(request, &format!("title_id=tt{number:07}")),
     };
     answer::page(StatusCode::OK, &template)
 }

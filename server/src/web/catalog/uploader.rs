@@ -7,7 +7,7 @@ use subcat_engine::ListPage;
 use super::record_view::{RecordView, uploader_path};
 use crate::limits::{
     HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
-    UPLOADER_RECORDS_READ_MAX,
+    UPLOADER_OFFER_READ_MAX, UPLOADER_RECORDS_READ_MAX,
 };
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
@@ -71,7 +71,7 @@ pub(crate) fn known_uploader(request: &WebRequest, name: &str) -> Result<String,
         size: 1,
     };
     let snapshot = request.site.service.engine.catalog().snapshot();
-    let listing = snapshot.newest_of_uploader(name, UPLOADER_RECORDS_READ_MAX, first)?;
+    let listing = snapshot.newest_of_uploader(name, UPLOADER_OFFER_READ_MAX, first)?;
     let path = if listing.docs.is_empty() {
         String::new()
     } else {

@@ -1,0 +1,197 @@
+//! Texts on pages: first lines, the texts of an archive, an episode out of a pack, lists of many.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use subcat_engine::{DraftValue, RecordDraft, Role};
+use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::server::{film, text};
+use subcat_tests::upstream::Upstream;
+use subcat_tests::zip::zip_of;
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+const ID: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab";
+const PACK: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ac";
+const SRT: &[u8] = b"1\r\n00:00:01,000 --> 00:00:02,000\r\n\xBFQu\xE9?\r\n\r\n";
+
+/// A portal with more records, their source, and a reader.
+struct Scene {
+    portal: Portal,
+    ana: Visitor,
+    upstream: Upstream,
+}
+
+impl Scene {
+    fn of(records: Vec<RecordDraft<'_>>) -> Self {
+        let upstream = Upstream::start();
+        let portal = Portal::open(|config| config.upstream.url = Some(upstream.url()));
+        portal.import(records);
+        portal.make_account(EMAIL, PASSWORD, Role::User);
+        let ana = portal.signed_in(EMAIL, PASSWORD);
+        Self {
+            portal,
+            ana,
+            upstream,
+        }
+    }
+
+    fn page(&mut self, path: &str) -> String {
+        let answer = self.ana.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer.text().to_owned()
+    }
+}
+
+#[test]
+fn the_page_of_a_record_shows_the_first_lines_of_a_stored_text() {
+    let mut scene = Scene::of(vec![film(ID, "Faro", 2004, "r1")]);
+    scene.upstream.give("r1", SRT);
+    let path = format!("/catalog/{ID}");
+    let before = scene.page(&path);
+    assert!(!before.contains("¿Qué?"));
+    assert_eq!(scene.upstream.asked_count(), 0, "a page fetches nothing");
+    for form in ["download?format=srt", "download?encoding=utf-8"] {
+        assert!(before.contains(&format!("{path}/{form}")), "{form}");
+    }
+    let look = scene.page(&format!("{path}/look"));
+    assert!(look.contains("¿Qué?"));
+    let after = scene.page(&path);
+    assert!(after.contains("¿Qué?"), "{after}");
+    assert!(after.contains("00:00:01,000"));
+}
+
+#[test]
+fn each_text_of_an_archive_is_shown_and_downloaded_alone() {
+    let mut scene = Scene::of(vec![film(ID, "Faro", 2004, "r1")]);
+    let zip = zip_of(&[
+        ("leeme.txt", b"Hola"),
+        ("Faro & x/uno.srt", SRT),
+        ("dos.sub", b"{1}{1}25\n{25}{50}Dos\n"),
+    ]);
+    scene.upstream.give("r1", zip);
+    let path = format!("/catalog/{ID}");
+    let look = scene.page(&format!("{path}/look"));
+    assert!(!look.contains("¿Qué?"), "no text is chosen");
+    assert!(look.contains(&format!("{path}/look?text=1")));
+    assert!(!look.contains("text=0"), "another file has no link");
+    assert!(look.contains("download?file=Faro%20%26%20x%2Funo.srt&amp;format=srt"));
+    let answer = scene.ana.get(&format!(
+        "{path}/download?file=Faro%20%26%20x%2Funo.srt&format=srt"
+    ));
+    assert_eq!(answer.text(), "1\n00:00:01,000 --> 00:00:02,000\n¿Qué?\n\n");
+    let first = scene.page(&format!("{path}/look?text=1"));
+    assert!(first.contains("¿Qué?"));
+    let second = scene.page(&format!("{path}/look?text=2"));
+    assert!(second.contains("Dos") && second.contains("00:00:01,000"));
+    assert!(
+        !second.contains("<dd><bdi>25</bdi>"),
+        "the line of the frame rate is left out"
+    );
+    for number in ["0", "3", "-1", "x"] {
+        let answer = scene.ana.get(&format!("{path}/look?text={number}"));
+        assert_eq!(answer.status, 404, "{number}");
+    }
+    let id = subcat_engine::RecordId::parse(ID).unwrap();
+    let downloads = scene.portal.service().engine.usage().downloads(id);
+    assert_eq!(downloads, 1, "looks count as none");
+}
+
+#[test]
+fn a_look_into_an_archive_with_one_text_shows_it() {
+    let mut scene = Scene::of(vec![film(ID, "Faro", 2004, "r1")]);
+    let zip = zip_of(&[("uno.srt", SRT), ("leeme.txt", b"Hola")]);
+    scene.upstream.give("r1", zip);
+    let look = scene.page(&format!("/catalog/{ID}/look"));
+    assert!(look.contains("¿Qué?"));
+}
+
+#[test]
+fn a_look_into_an_archive_with_long_names_stays_small() {
+    let mut scene = Scene::of(vec![film(ID, "Faro", 2004, "r1")]);
+    let names: Vec<String> = (0..200)
+        .map(|it| format!("{}{it}.srt", "字".repeat(480)))
+        .collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|it| (it.as_str(), SRT)).collect();
+    scene.upstream.give("r1", zip_of(&files));
+    let look = scene.page(&format!("/catalog/{ID}/look"));
+    assert!(look.len() < 256 << 10, "{}", look.len());
+    assert!(look.contains("look?text=199"));
+}
+
+fn episode<'a>(id: &'a str, number: Option<i64>, release: &'a str) -> RecordDraft<'a> {
+    RecordDraft {
+        video_type: text("episode"),
+        year: DraftValue::Absent,
+        season: DraftValue::Integer(3),
+        episode: number.map_or(DraftValue::Absent, DraftValue::Integer),
+        parent_catalog_id: text("tt7654321"),
+        ..film(id, "Faro", 2004, release)
+    }
+}
+
+#[test]
+fn an_episode_is_offered_out_of_the_packs_of_its_season() {
+    let records = vec![episode(ID, Some(5), "r1"), episode(PACK, None, "r2")];
+    let mut scene = Scene::of(records);
+    let link = format!("/catalog/{PACK}/download?season=3&#38;episode=5");
+    let is_offered =
+        |page: &str| page.contains(&link) || page.contains(&link.replace("&#38;", "&amp;"));
+    let title = scene.page("/title/tt7654321?season=3&episode=5");
+    assert!(is_offered(&title), "{title}");
+    // An episode of which there are only packs.
+    let other = scene.page("/title/tt7654321?season=3&episode=6");
+    assert!(
+        other.contains(&format!("/catalog/{PACK}/download?season=3")),
+        "{other}"
+    );
+    assert!(is_offered(&scene.page(&format!("/catalog/{ID}"))));
+    let pack = scene.page(&format!("/catalog/{PACK}"));
+    assert!(
+        !pack.contains("format=srt"),
+        "no text of a pack is the one that is meant"
+    );
+    assert!(!is_offered(&scene.page("/title/tt7654321?season=3")));
+}
+
+#[test]
+fn orders_and_pages_of_a_search_reach_more_hits_than_the_api() {
+    let ids: Vec<String> = (0..300)
+        .map(|it| format!("0b0e7c4a-9b1f-4c63-8d4e-{it:012}"))
+        .collect();
+    let counts = (0_i64..).map(|it| it * 37 % 300);
+    let records = ids.iter().zip(counts).map(|(id, downloads)| RecordDraft {
+        downloads: DraftValue::Integer(downloads),
+        ..film(id, "Zumaque", 2004, "r1")
+    });
+    let mut scene = Scene::of(records.collect());
+    let page = scene.page("/catalog?query=zumaque&sort=downloads");
+    for downloads in [299, 298, 275] {
+        assert!(
+            page.contains(&format!("{downloads} downloads")),
+            "{downloads}"
+        );
+    }
+    assert!(!page.contains("274 downloads"));
+    let last = scene.page("/catalog?query=zumaque&sort=downloads&page=12");
+    assert!(
+        last.contains("276–300") && last.contains("12 / 12"),
+        "{last}"
+    );
+    let last = scene.page("/catalog?query=zumaque&page=12");
+    assert!(last.contains("276–300"), "{last}");
+    let few = scene.page("/catalog?query=zumaque&limit=30&page=2");
+    assert!(few.contains("26–30"), "{few}");
+}
+
+#[test]
+fn a_list_offers_filters_and_its_feed() {
+    let mut scene = Scene::of(vec![film(ID, "Faro", 2004, "r1")]);
+    let list = scene.page("/catalog?query=faro");
+    assert!(
+        list.contains("/catalog?query=faro&#38;video_type=movie"),
+        "{list}"
+    );
+    assert!(list.contains("language=es-419"));
+    assert!(list.contains("query=faro</code>"));
+    let films = scene.page("/catalog?query=faro&video_type=movie");
+    assert!(!films.contains("video_type=episode\""), "one is chosen");
+}
