@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Deserializer};
 use subcat_engine::{
-    CatalogId, CatalogTerm, Doc, EpisodeSlot, Flag, LanguageTerm, ListPage, ReleaseId, Snapshot,
-    Timestamp, TitlePart, VideoType,
+    CatalogId, CatalogTerm, Doc, EpisodeSlot, Flag, ListPage, ReleaseId, Snapshot, Timestamp,
+    TitlePart, VideoType,
 };
 
+use super::language_badge::LanguageBadge;
 use super::release_words::ReleaseWords;
 use crate::limits::{
     EPISODE_PACKS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, UPLOADER_CHARS_MAX,
@@ -66,38 +67,6 @@ pub(crate) struct RecordFields {
     pub(crate) uploader_name: Option<String>,
     video_type: String,
     posted_at: String,
-}
-
-/// The variety of a record's language.
-pub(crate) struct LanguageBadge {
-    /// Name in the language of the page.
-    pub(crate) name: String,
-    /// Class in the style sheet.
-    pub(crate) class: &'static str,
-    /// Language tag of the record's texts.
-    pub(crate) tag: String,
-}
-
-impl LanguageBadge {
-    /// The badge of a language; for Spanish its variety, by which people choose.
-    fn new(language: Option<LanguageTerm>, lang: Lang) -> Self {
-        let Some(language) = language else {
-            return Self {
-                name: String::new(),
-                class: "neutral",
-                tag: String::new(),
-            };
-        };
-        let tag = language.to_string();
-        let (name, class) = match tag.as_str() {
-            "es" => (lang.t("Spanish", "Español"), "neutral"),
-            "es-ES" => (lang.t("Spain", "España"), "spain"),
-            _ if language.is_spanish() => (lang.t("Latin America", "Latinoamérica"), "latin"),
-            _ => (tag.as_str(), "neutral"),
-        };
-        let name = name.to_owned();
-        Self { name, class, tag }
-    }
 }
 
 impl RecordView {
@@ -399,20 +368,5 @@ mod tests {
         assert_eq!(episode_number(Some(1), Some(2)), "S01E02");
         assert_eq!(episode_number(Some(1), None), "S01");
         assert_eq!(episode_number(None, None), "");
-    }
-
-    #[test]
-    fn varieties_of_spanish_have_names() {
-        let check = |tag: &str, expected: &str| {
-            let language = subcat_engine::Language::parse(tag).unwrap();
-            let badge = LanguageBadge::new(Some(LanguageTerm::of(&language)), Lang::Es);
-            assert_eq!(badge.name, expected, "{tag}");
-        };
-        check("es-ES", "España");
-        check("spa_es", "España");
-        check("es-419", "Latinoamérica");
-        check("es-MX", "Latinoamérica");
-        check("es", "Español");
-        check("en-US", "en-US");
     }
 }

@@ -247,6 +247,7 @@ fn groups(hits: Vec<RecordView>, chosen: EpisodeSlot, lang: Lang) -> Vec<Release
         lang.t("Spain", "España"),
         lang.t("Latin America", "Latinoamérica"),
         lang.t("Region not stated", "Sin región indicada"),
+        lang.t("Other languages", "Otros idiomas"),
     ] {
         groups.push(ReleaseGroup {
             heading: heading.to_owned(),
@@ -257,6 +258,7 @@ fn groups(hits: Vec<RecordView>, chosen: EpisodeSlot, lang: Lang) -> Vec<Release
         let group_idx = match hit.badge.class {
             "spain" => 0,
             "latin" => 1,
+            "other" => 3,
             _ => 2,
         };
         groups[group_idx].hits.push(hit);
