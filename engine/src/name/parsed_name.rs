@@ -539,6 +539,7 @@ mod tests {
         check("[Grp] Blood+ - 01", "e|Blood+|-|1|-");
         check("Show Title - 05", "?|Show Title - 05 doubt");
         check("Mushishi - 12 - 1x12", "e|Mushishi|1|12|-");
+        check("Mushishi - 12 [1080p] 1x12", "e|Mushishi|1|12|-");
         check("Dark.REPACK.2017.S02E04", "e|Dark|2|4|2017");
         check(
             "The.Wire.Complete.Series.(2002).S01E02",

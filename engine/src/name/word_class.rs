@@ -236,7 +236,7 @@ pub(crate) fn is_video_ending(ending: &str) -> bool {
     VIDEO_ENDINGS.iter().any(|known| is(known)) || is(M2TS)
 }
 
-/// True for an ending that is no word of a search (SEARCH.md 4.11).
+/// True for an ending that a search leaves out (SEARCH.md 4.11).
 pub(crate) fn is_searched_ending(ending: &str) -> bool {
     is_subtitle_ending(ending) || is_video_ending(ending) || ending.eq_ignore_ascii_case(VTT)
 }
