@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::limits::QUERY_WORDS_MAX;
 use crate::model::Year;
-use crate::text::{Markers, fold, folded_title_key, words};
+use crate::text::{Markers, fold, title_key, words};
 
 /// A `query`, `title` or `release` value: folded, with at least one word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -163,7 +163,8 @@ impl<'a> ParsedText<'a> {
     /// The title key of the plain words (SEARCH.md 4.10).
     pub fn plain_title_key(&self) -> String {
         let plain: Vec<&str> = self.plain_words().collect();
-        folded_title_key(&plain.join(" "), false)
+        // Folded again: words that a marker stood between may be an episode.
+        title_key(&plain.join(" "))
     }
 
     /// The words joined by spaces: first all of them, then without each of the markers, then
@@ -249,6 +250,16 @@ mod tests {
         check("12345", None);
         check("tt1234a", None);
         check("tt١٢٣٤٥", None);
+    }
+
+    #[test]
+    fn search_rule_4_10_the_title_key_is_that_of_the_plain_words() {
+        let key = |value: &str| {
+            let value = text(value);
+            ParsedText::of_query(&value, None).plain_title_key()
+        };
+        assert_eq!(key("The S.W.A.T. S01E16 2017"), "swat");
+        assert_eq!(key("s00e01 2049 ep99"), "s00e01");
     }
 
     #[test]
