@@ -1,6 +1,8 @@
 //! Look-ups for a value that is read as a name: which titles, and what of a record must fit
 //! (SEARCH.md 4.12 to 4.16).
 
+use std::cell::OnceCell;
+
 use crate::name::{NameDate, Named, QueryName};
 use crate::text::{EpisodeMarker, fold, title_key, words};
 
@@ -118,8 +120,11 @@ pub(crate) struct NameLookups {
     pub(crate) name: QueryName,
     /// Look-ups of numbers, before releases.
     pub(crate) numbers: Vec<NameLookup>,
-    /// Look-ups after releases, while no branch has matched.
-    pub(crate) others: Vec<NameLookup>,
+    /// Folded words of the value.
+    value_words: Vec<String>,
+    is_query: bool,
+    /// Look-ups after releases, made when they are asked for: most names are those of releases.
+    others: OnceCell<Vec<NameLookup>>,
 }
 
 /// Season, and perhaps episode, that a value names (SEARCH.md 5.2).
@@ -226,44 +231,52 @@ impl LookupKinds {
 impl NameLookups {
     /// Reads a `query` value. Source: SEARCH.md 4.11 to 4.16.
     pub(crate) fn of_query(value: &str) -> Self {
-        let name = QueryName::parse(value);
-        let value_words = folded_words(value);
-        let maker = LookupMaker {
-            name: &name,
-            value_words: &value_words,
-            kinds: kinds(&name),
-        };
-        let (mut numbers, mut others) = (Vec::new(), Vec::new());
-        if !finds_nothing(&name) {
-            maker.add_numbers(&mut numbers);
-            maker.add_titles(&mut others);
-            maker.add_films(&mut others);
-            others.extend(maker.words());
+        let mut lookups = Self::new(value, true);
+        if !finds_nothing(&lookups.name) {
+            lookups.numbers = lookups.maker().numbers();
         }
-        Self {
-            numbers,
-            others,
-            name,
-        }
+        lookups
     }
 
     /// Reads a `title` value. Source: SEARCH.md 4.17.
     pub(crate) fn of_title(value: &str) -> Self {
-        let name = QueryName::parse(value);
-        let value_words = folded_words(value);
-        let mut others = Vec::new();
-        if !finds_nothing(&name) && name.tail.is_empty() {
-            let maker = LookupMaker {
-                name: &name,
-                value_words: &value_words,
-                kinds: LookupKinds::Any,
-            };
-            maker.add_titles(&mut others);
-        }
+        Self::new(value, false)
+    }
+
+    fn new(value: &str, is_query: bool) -> Self {
         Self {
+            name: QueryName::parse(value),
             numbers: Vec::new(),
-            others,
-            name,
+            value_words: folded_words(value),
+            is_query,
+            others: OnceCell::new(),
+        }
+    }
+
+    /// Look-ups after releases, while no branch has matched.
+    pub(crate) fn others(&self) -> &[NameLookup] {
+        self.others.get_or_init(|| {
+            let (mut others, maker) = (Vec::new(), self.maker());
+            if !finds_nothing(&self.name) && (self.is_query || self.name.tail.is_empty()) {
+                maker.add_titles(&mut others);
+            }
+            if !finds_nothing(&self.name) && self.is_query {
+                maker.add_films(&mut others);
+                others.extend(maker.words());
+            }
+            others
+        })
+    }
+
+    fn maker(&self) -> LookupMaker<'_> {
+        LookupMaker {
+            name: &self.name,
+            value_words: &self.value_words,
+            kinds: if self.is_query {
+                kinds(&self.name)
+            } else {
+                LookupKinds::Any
+            },
         }
     }
 
@@ -321,7 +334,8 @@ struct LookupMaker<'n> {
 
 impl LookupMaker<'_> {
     /// SEARCH.md 4.13.
-    fn add_numbers(&self, lookups: &mut Vec<NameLookup>) {
+    fn numbers(&self) -> Vec<NameLookup> {
+        let mut lookups = Vec::new();
         if self.name.is_title_first
             && let Some(title) = self.name.titles.first()
         {
@@ -346,6 +360,7 @@ impl LookupMaker<'_> {
                 ..self.lookup(&number.title, year.or(self.name.year_behind_source))
             });
         }
+        lookups
     }
 
     /// SEARCH.md 4.14.
@@ -449,7 +464,7 @@ mod tests {
     /// `expected` are the look-ups: step, title, season, episode and year.
     fn check(value: &str, expected: &[&str]) {
         let names = NameLookups::of_query(value);
-        let lookups = names.numbers.iter().chain(&names.others);
+        let lookups = names.numbers.iter().chain(names.others());
         let shown: Vec<String> = lookups.map(show).collect();
         assert_eq!(shown, expected, "{value}");
     }

@@ -30,7 +30,7 @@ pub(super) fn describe_names(parsed: &ParsedQuery<'_>, reading: QueryReading) ->
         lines.push(format!("query as a name: {}", describe_name(names)));
         let mut lookups = tried(&names.numbers, number_idx(reading));
         if !matches!(reading, QueryReading::Number(_) | QueryReading::ReleaseName) {
-            lookups.extend(tried(&names.others, other_idx(reading)));
+            lookups.extend(tried(names.others(), other_idx(reading)));
         }
         lines.extend(listed(&lookups));
     }
@@ -41,7 +41,7 @@ pub(super) fn describe_names(parsed: &ParsedQuery<'_>, reading: QueryReading) ->
         )
     {
         lines.push(format!("title as a name: {}", describe_name(names)));
-        lines.extend(listed(&tried(&names.others, title_idx(reading))));
+        lines.extend(listed(&tried(names.others(), title_idx(reading))));
     }
     lines
 }

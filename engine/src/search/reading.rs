@@ -8,7 +8,7 @@
 
 use crate::error::Result;
 use crate::plan::Typos;
-use crate::query::{LookupKinds, NameLookup, ParsedText, ReleaseTurn};
+use crate::query::{LookupKinds, NameLookup, NameLookups, ParsedText, ReleaseTurn};
 
 use super::branch::BranchResult;
 use super::cutoff::{Needed, PageRanks};
@@ -40,8 +40,8 @@ impl QueryReading {
     pub(super) fn lookup<'p>(self, parsed: &'p ParsedQuery<'_>) -> Option<&'p NameLookup> {
         match self {
             Self::Number(idx) => parsed.query_names()?.numbers.get(idx),
-            Self::Lookup(idx) => parsed.query_names()?.others.get(idx),
-            Self::TitleLookup(idx) => parsed.title_names()?.others.get(idx),
+            Self::Lookup(idx) => parsed.query_names()?.others().get(idx),
+            Self::TitleLookup(idx) => parsed.title_names()?.others().get(idx),
             _ => None,
         }
     }
@@ -141,7 +141,7 @@ pub(super) fn search_last(
     parts: Parts<'_, '_>,
     parsed: &ParsedQuery<'_>,
 ) -> Result<Option<TextFound>> {
-    let others = parsed.query_names().map_or(&[][..], |names| &names.others);
+    let others = parsed.query_names().map_or(&[][..], NameLookups::others);
     for (idx, lookup) in others.iter().enumerate() {
         let results = search_lookup(parts, parsed, lookup)?;
         if let Some(found) = TextFound::of(results, QueryReading::Lookup(idx)) {
@@ -151,7 +151,7 @@ pub(super) fn search_last(
     if let Some(found) = search_last_release(parts, parsed)? {
         return Ok(Some(found));
     }
-    let titles = parsed.title_names().map_or(&[][..], |names| &names.others);
+    let titles = parsed.title_names().map_or(&[][..], NameLookups::others);
     for (idx, lookup) in titles.iter().enumerate() {
         let results = search_lookup(parts, parsed, lookup)?;
         if let Some(found) = TextFound::of(results, QueryReading::TitleLookup(idx)) {
