@@ -89,14 +89,11 @@ impl NameCatalog {
     }
 }
 
-/// A title without a year in brackets at its end.
+/// A title without a year in brackets, and what stands behind it: `Heat (1995) aka Fuego`.
 fn without_year(title: &str) -> &str {
-    let year = |text: &str| text.parse().ok().and_then(Year::new);
-    match title
-        .strip_suffix(')')
-        .and_then(|rest| rest.rsplit_once(" ("))
-    {
-        Some((name, inside)) if year(inside).is_some() => name,
+    let is_year = |text: &str| text.parse().ok().and_then(Year::new).is_some();
+    match title.rsplit_once(" (") {
+        Some((name, rest)) if rest.split_once(')').is_some_and(|(year, _)| is_year(year)) => name,
         _ => title,
     }
 }

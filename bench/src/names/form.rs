@@ -4,6 +4,8 @@ use super::catalog::Subject;
 
 /// Words in front of a title that its title key leaves out.
 const ARTICLES: [&str; 8] = ["the", "el", "la", "los", "las", "les", "le", "l"];
+/// Words that it leaves out anywhere.
+const CONJUNCTIONS: [&str; 3] = ["and", "y", "&"];
 
 /// Subjects that a form can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +56,22 @@ fn dotted(subject: &Subject) -> String {
     subject.title.replace(' ', ".")
 }
 
-/// A title as one word, behind the article that it begins with: `TheCloser` is another title.
+/// A title with its words joined, but for an article in front and conjunctions, which the title
+/// key knows by themselves: `TheCloser` is another title.
 fn joined(title: &str) -> String {
-    let (article, rest) = match title.split_once(' ') {
-        Some((first, rest)) if ARTICLES.contains(&&*first.to_lowercase()) => (first, rest),
-        _ => ("", title),
-    };
-    format!("{article} {}", rest.replace([' ', '-', '.'], ""))
+    let mut text = String::new();
+    let mut is_apart = true;
+    for (idx, word) in title.split(' ').enumerate() {
+        let lower = word.to_lowercase();
+        let stands_apart =
+            CONJUNCTIONS.contains(&&*lower) || idx == 0 && ARTICLES.contains(&&*lower);
+        if !text.is_empty() && (stands_apart || is_apart) {
+            text.push(' ');
+        }
+        text.push_str(&word.replace(['-', '.'], ""));
+        is_apart = stands_apart;
+    }
+    text
 }
 
 /// All forms.
