@@ -86,6 +86,8 @@ pub const DELTA_BYTES_MAX: usize = 16 << 20;
 pub const IMPORT_SORT_BYTES_MAX: usize = 256 << 20;
 /// Bytes of records that each import may sort in memory, whatever the others hold.
 pub const IMPORT_SORT_BYTES_MIN: usize = 4 << 20;
+/// Runs of an import after which that memory grows by as much again: 4 GB are 180 files.
+pub const IMPORT_RUNS_STEP: usize = 16;
 /// Records in memory from which on two threads sort them.
 pub const PARALLEL_SORT_MIN: usize = 1 << 14;
 /// Bytes of memory in which an import merges what it spilled.

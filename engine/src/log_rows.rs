@@ -22,6 +22,8 @@ pub(crate) const FRAME_VERSION: u8 = 1;
 const POSITION: &[u8] = b"log position";
 /// Sum of the rows that are the same on every node.
 const SUM: &[u8] = b"sum";
+/// Row of the number of this node's last start that has appended.
+const START: &[u8] = b"start";
 /// Row of the reason why the shared rows of the file cannot be believed.
 const DOUBT: &[u8] = b"doubt";
 /// Beginning of the row of a node's last beat; the node follows.
@@ -104,6 +106,18 @@ pub(crate) fn put_position(rows: &mut Transaction<'_>, position: &LogPosition) -
     out.put_integer(position.seq);
     out.put_integer(position.digest);
     rows.put(CLUSTER, POSITION, &out.finish())
+}
+
+/// Notes the number of a start of this node, before it appends.
+pub(crate) fn note_start(rows: &mut Transaction<'_>, number: u64) -> Result<()> {
+    rows.put(CLUSTER, START, &number.to_le_bytes())
+}
+
+/// The number of this node's last start that has appended, as this file knows it.
+pub(crate) fn read_start(rows: &Rows<'_>) -> Result<Option<u64>> {
+    let stored = rows.get(CLUSTER, START)?;
+    let stored = stored.and_then(|value| value.try_into().ok());
+    Ok(stored.map(u64::from_le_bytes))
 }
 
 /// Notes that shared rows of this file may be lost or older than they were, if it is in a cluster:

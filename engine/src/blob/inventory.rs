@@ -65,7 +65,8 @@ impl BlobStore {
             let name = entry.name.as_str();
             let stem = name.split('.').next().unwrap_or_default();
             let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
-            let orphan = self.orphan_of(path, name, referenced);
+            let has = |content: &_| referenced.contains_key(content);
+            let orphan = self.orphan_of(path, name, &has);
             let is_orphan = orphan.is_some();
             let finding = if let Some(orphan) = orphan {
                 Some(BlobFinding::Orphan(orphan))
@@ -87,18 +88,26 @@ impl BlobStore {
     }
 
     /// Contents, and variants of them, that no file refers to.
-    pub(crate) fn orphans(&self, referenced: &Referenced) -> Result<Vec<Orphan>> {
+    pub(crate) fn orphans(
+        &self,
+        is_referenced: &dyn Fn(&ContentHash) -> bool,
+    ) -> Result<Vec<Orphan>> {
         let mut orphans = Vec::new();
         self.each_file(&mut |path, entry| {
-            orphans.extend(self.orphan_of(path, &entry.name, referenced));
+            orphans.extend(self.orphan_of(path, &entry.name, is_referenced));
             Ok(())
         })?;
         Ok(orphans)
     }
 
-    fn orphan_of(&self, path: &Path, name: &str, referenced: &Referenced) -> Option<Orphan> {
+    fn orphan_of(
+        &self,
+        path: &Path,
+        name: &str,
+        is_referenced: &dyn Fn(&ContentHash) -> bool,
+    ) -> Option<Orphan> {
         let content = parse_hash(name.split('.').next().unwrap_or_default())?;
-        if referenced.contains_key(&content) {
+        if is_referenced(&content) {
             return None;
         }
         Some(Orphan {

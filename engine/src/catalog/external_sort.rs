@@ -13,7 +13,7 @@ use crate::data_dir::DataDir;
 use crate::disk::{DiskFile, FileWriter};
 use crate::error::{Error, Result};
 use crate::limits::{
-    FREE_BYTES_MIN, IMPORT_MERGE_BYTES, IMPORT_SORT_BYTES_MIN, PARALLEL_SORT_MIN,
+    FREE_BYTES_MIN, IMPORT_MERGE_BYTES, IMPORT_RUNS_STEP, IMPORT_SORT_BYTES_MIN, PARALLEL_SORT_MIN,
     RUN_BUFFER_BYTES_MIN,
 };
 use crate::model::RecordId;
@@ -88,8 +88,10 @@ impl ExternalSorter {
         if is_taken {
             self.taken_bytes += PIECE_BYTES;
         }
-        // A little is always its own: beside a large import, others would spill each record.
-        is_taken || self.batch.memory_bytes() < IMPORT_SORT_BYTES_MIN
+        // A little is always its own: beside a large import, others would spill each record. The
+        // more runs there are the more: each is an open file.
+        let own_bytes = IMPORT_SORT_BYTES_MIN * (1 + self.runs.len() / IMPORT_RUNS_STEP);
+        is_taken || self.batch.memory_bytes() < own_bytes
     }
 
     fn give_back(&mut self) {

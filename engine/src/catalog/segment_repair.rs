@@ -86,25 +86,29 @@ impl Catalog {
     /// Takes segments out of use that were truncated or removed under their readers, or in which
     /// one of them has met damage. Returns true if successors are needed. Cost: a system call per
     /// segment.
+    ///
+    /// Called some times a second: searches do without them from the third call on, unless there
+    /// are successors by then. What meets the damage until then is an error, and no partial answer.
     pub(crate) fn take_out_damaged(&self) -> Result<bool> {
         let mut writer = self.writer.lock();
-        // Before anything else: a recovery would meet the same damage on its way.
-        let damaged = self.damaged_files(&writer)?;
-        if !damaged.is_empty() {
-            for (number, damage) in damaged {
-                writer.take_out(number, damage);
-            }
+        self.take_out_locked(&mut writer)?;
+        if writer.is_partial_too_long() {
             self.publish(&mut writer);
         }
-        self.ensure_recovered(&mut writer)?;
         Ok(writer.is_partial())
+    }
+
+    fn take_out_locked(&self, writer: &mut Writer) -> Result<()> {
+        // Before anything else: a recovery would meet the same damage on its way.
+        for (number, damage) in self.damaged_files(writer)? {
+            writer.take_out(number, damage);
+        }
+        self.ensure_recovered(writer)
     }
 
     /// Takes damaged segments out of use and builds successors. Returns false if all are whole.
     pub(crate) fn repair_index(&self) -> Result<bool> {
-        if !self.take_out_damaged()? {
-            return Ok(false);
-        }
+        self.take_out_locked(&mut self.writer.lock())?;
         self.build_successors()
     }
 

@@ -49,6 +49,9 @@ use crate::limits::DAMAGED_RECORDS_MAX;
 use crate::model::RecordId;
 use crate::search::Snapshot;
 
+/// Calls after which searches do without a segment that is taken out.
+const PARTIAL_CALLS: u32 = 3;
+
 /// State that only the thread changing the catalog touches, under the lock of `Catalog::writer`.
 #[derive(Default)]
 pub(super) struct Writer {
@@ -62,6 +65,8 @@ pub(super) struct Writer {
     /// Segments of the manifest that are damaged: searches do without them, and successors are
     /// built of the records that no other segment has.
     taken_out: Vec<TakenOut>,
+    /// Calls of [`Writer::is_partial_too_long`] since one of them was taken out.
+    partial_calls: u32,
     /// While successors are built: what happened since they were begun.
     rebuild: Option<RunningRebuild>,
     last_chunk: u64,
@@ -211,6 +216,7 @@ impl Writer {
         self.segments.retain(|live| live.number() != number);
         if !self.is_taken_out(number) {
             self.taken_out.push(TakenOut { number, damage });
+            self.partial_calls = 0;
         }
     }
 
@@ -222,6 +228,12 @@ impl Writer {
     /// Returns true if a segment of the manifest is out of use: searches lack records.
     pub(super) fn is_partial(&self) -> bool {
         !self.taken_out.is_empty()
+    }
+
+    /// Returns true at the third call since a segment was taken out that has no successor yet.
+    pub(super) fn is_partial_too_long(&mut self) -> bool {
+        self.partial_calls += u32::from(self.is_partial());
+        self.is_partial() && self.partial_calls == PARTIAL_CALLS
     }
 
     /// Forgets all of them: there is a new manifest.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cluster_test::{Node, assert_same, attach_with, clock, join, start, three};
-use super::test_support::{import, new_api_key, now, open, title_of, with_store};
+use super::test_support::{copy_dir, import, new_api_key, now, open, title_of, with_store};
 use crate::database::STATE_FILE;
 use crate::limits::LOG_READ_BYTES_MIN;
 use crate::model::ApiKeyId;
@@ -103,6 +103,32 @@ fn a_node_without_space_obeys_and_appends_nothing_that_it_cannot_apply() {
     assert!(!heard.beat.can_apply);
     b.engine.database().data_dir().reserve(0);
     assert_same(&[a, b]);
+}
+
+#[test]
+fn a_data_directory_that_was_set_back_is_noticed() {
+    let (dir, log, [a, b, _c]) = three();
+    b.beat();
+    b.engine.close().unwrap();
+    let path = b.kill();
+    let older = dir.path().join("older");
+    copy_dir(&path, &older);
+    // A start after a kill goes on, whatever it had appended.
+    for _ in 0..2 {
+        let b = start(&path, &log);
+        b.engine.apply(vec![new_api_key(None)]).unwrap();
+        b.beat();
+        drop(b.kill());
+    }
+    a.catch_up();
+    let b = start(&older, &log);
+    let stopped = loop {
+        match b.replica.step() {
+            Ok(_) => {}
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(stopped.contains("set back to an older copy"), "{stopped}");
 }
 
 /// A log behind a link that brings this number of bytes in time.

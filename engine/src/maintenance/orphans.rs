@@ -34,7 +34,9 @@ impl OrphanSweep {
             return Ok(());
         }
         database.ensure_blobs_present()?;
-        let orphans = database.blobs.orphans(&database.state.contents())?;
+        // Asked for each: a copy of all references would take gigabytes beside millions of files.
+        let is_referenced = |content: &_| database.state.has_content(*content);
+        let orphans = database.blobs.orphans(&is_referenced)?;
         let mut first_at = HashMap::default();
         let mut old = Vec::new();
         for orphan in orphans {
@@ -64,9 +66,8 @@ pub(super) fn remove_orphans(database: &Database, orphans: &[Orphan]) -> Result<
     }
     // Whoever stores a file puts its content first: no store may be between the two steps.
     let _no_store = database.storing.write();
-    let referenced = database.state.contents();
     for orphan in orphans {
-        if !referenced.contains_key(&orphan.content) {
+        if !database.state.has_content(orphan.content) {
             database.blobs.remove_orphan(orphan)?;
         }
     }

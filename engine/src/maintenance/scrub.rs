@@ -47,8 +47,8 @@ enum Stage {
     State(usize, Vec<u8>),
     /// The files of both, as a whole.
     Stores,
-    /// Contents that are left.
-    Blobs(Vec<CachedFile>),
+    /// Contents of cached files, from a row key on.
+    Blobs(Vec<u8>),
     /// Segments that are left; the first from a block on.
     Segments(Vec<Arc<Segment>>, usize),
 }
@@ -108,19 +108,11 @@ impl Scrub {
                         };
                         (next.unwrap_or(Stage::Stores), Ok(()))
                     }
-                    Err(error) => (blobs_of(database), Err(error)),
+                    Err(error) => (Stage::Blobs(Vec::new()), Err(error)),
                 }
             }
-            Stage::Stores => (blobs_of(database), self.check_stores(database)),
-            Stage::Blobs(mut files) => {
-                let checked = self.check_blobs(database, &mut files);
-                let next = if files.is_empty() {
-                    Stage::Segments(segments_of(database), 0)
-                } else {
-                    Stage::Blobs(files)
-                };
-                (next, checked)
-            }
+            Stage::Stores => (Stage::Blobs(Vec::new()), self.check_stores(database)),
+            Stage::Blobs(from) => self.check_blobs(database, from),
             Stage::Segments(segments, block_idx) => {
                 (self.check_blocks(segments, block_idx), Ok(()))
             }
@@ -139,30 +131,45 @@ impl Scrub {
         self.measure(database)
     }
 
-    /// Checks contents from the end of the list on.
-    fn check_blobs(&self, database: &Database, files: &mut Vec<CachedFile>) -> Result<()> {
+    /// Checks contents of the files from a row key on; the next stage.
+    fn check_blobs(&self, database: &Database, mut from: Vec<u8>) -> (Stage, Result<()>) {
+        let files = match database.state.files_from(&from, SCRUB_ROWS) {
+            Ok(files) if !files.is_empty() => files,
+            read => return (Stage::Segments(segments_of(database), 0), read.map(drop)),
+        };
         let mut bytes = 0;
-        while bytes < SCRUB_BYTES
-            && let Some(file) = files.pop()
-        {
+        for (row_key, file) in files {
+            if SCRUB_BYTES <= bytes {
+                break;
+            }
+            from = row_key;
+            // The next one: nothing lies between a key and the same key with a zero byte.
+            from.push(0);
+            let Some(file) = file else { continue };
             bytes += file.size_bytes;
-            match database.blobs.check_content(&file) {
-                Err(Error::Corrupt { .. }) if is_elsewhere(database, &file)? => {}
-                Err(error @ Error::Corrupt { .. }) => {
-                    database.ensure_blobs_present()?;
-                    self.found(1);
-                    if remove_copy(database, &file)? {
-                        database.damage.note(&error, Treatment::BroughtBack);
-                        continue;
-                    }
-                    database.damage.note(&error, Treatment::Forgotten);
-                    let forget = StateEvent::ForgetContent(file.content);
-                    database.change_state(vec![forget])?;
-                }
-                checked => checked?,
+            if let Err(error) = self.check_blob(database, &file) {
+                return (Stage::Blobs(from), Err(error));
             }
         }
-        Ok(())
+        (Stage::Blobs(from), Ok(()))
+    }
+
+    fn check_blob(&self, database: &Database, file: &CachedFile) -> Result<()> {
+        match database.blobs.check_content(file) {
+            Err(Error::Corrupt { .. }) if is_elsewhere(database, file)? => Ok(()),
+            Err(error @ Error::Corrupt { .. }) => {
+                database.ensure_blobs_present()?;
+                self.found(1);
+                if remove_copy(database, file)? {
+                    database.damage.note(&error, Treatment::BroughtBack);
+                    return Ok(());
+                }
+                database.damage.note(&error, Treatment::Forgotten);
+                let forget = StateEvent::ForgetContent(file.content);
+                database.change_state(vec![forget]).map(drop)
+            }
+            checked => checked,
+        }
     }
 
     /// Checks blocks of the first segment; the rest of the round. Damage is remembered by the
@@ -218,10 +225,6 @@ fn count_sums_again(database: &Database) -> Result<u64> {
 fn is_elsewhere(database: &Database, file: &CachedFile) -> Result<bool> {
     let second_home = &database.second_home;
     second_home.is_elsewhere(&file.content, &database.blobs)
-}
-
-fn blobs_of(database: &Database) -> Stage {
-    Stage::Blobs(database.state.contents().into_values().collect())
 }
 
 fn segments_of(database: &Database) -> Vec<Arc<Segment>> {

@@ -9,7 +9,7 @@ use super::frame::{Beat, Departure, Event, LogFrame, digest_of};
 use super::log::{LogEntry, ReadError};
 use super::node_status::NodeStatus;
 use super::read_ahead::ReadAhead;
-use super::shared::{ReplicaShared, another_epoch, unavailable};
+use super::shared::{ReplicaShared, another_epoch, must_join_again, unavailable};
 use super::ticket::EventOutcome;
 use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
 use crate::error::{Error, Result};
@@ -561,13 +561,23 @@ impl Follower {
         Ok(())
     }
 
-    /// Returns true if a frame is of this start of this node. Errors: it is of a later one.
+    /// Returns true if a frame is of this start of this node. Errors: it is of a later one, or of
+    /// one of which nothing is known here.
     fn is_own(&self, shared: &ReplicaShared, received: &Received) -> Result<bool> {
         let origin = received.origin;
         if origin.node == shared.node && shared.incarnation < origin.incarnation {
             let problem = "another process runs with this node's data directory, or a copy of it: \
                            stop one, and give it a data directory of its own";
             return Err(shared.stop(problem.into()));
+        }
+        let is_unknown = |before: u64| before < origin.incarnation;
+        if origin.node == shared.node
+            && origin.incarnation < shared.incarnation
+            && shared.start_before.is_some_and(is_unknown)
+        {
+            let reason = "the log has frames of a start of this node that its data directory knows \
+                          nothing of: it was set back to an older copy";
+            return Err(shared.stop(must_join_again(reason)));
         }
         Ok(origin.node == shared.node && origin.incarnation == shared.incarnation)
     }

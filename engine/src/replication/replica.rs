@@ -21,7 +21,9 @@ use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, repeat};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
-use crate::log_rows::{FrameOrigin, LogPosition, last_beats, last_start, read_doubt};
+use crate::log_rows::{
+    FrameOrigin, LogPosition, last_beats, last_start, note_start, read_doubt, read_start,
+};
 use crate::model::NodeId;
 use crate::state::{StateEvent, TouchedCredentials};
 
@@ -40,6 +42,8 @@ pub struct Replica {
     appending: Mutex<u64>,
     follower: Mutex<Follower>,
     fresh_as_of: Mutex<Option<Duration>>,
+    /// True once the number of this start is stored.
+    is_start_noted: AtomicBool,
     /// Files that were stored while the log was away.
     unannounced: Mutex<Vec<StateEvent>>,
 }
@@ -64,7 +68,9 @@ impl Replica {
         }
         let doubt = catalog.read(read_doubt)?.or(state.read(read_doubt)?);
         // The clock may have been set back: frames of an earlier start would be skipped.
+        let start_before = state.read(read_start)?;
         let own_starts = [
+            start_before,
             catalog.read(|rows| last_start(rows, position.node))?,
             state.read(|rows| last_start(rows, position.node))?,
             nodes.get(&position.node).map(|it| it.origin.incarnation),
@@ -80,6 +86,7 @@ impl Replica {
                 node: position.node,
                 epoch: position.epoch,
                 incarnation,
+                start_before,
                 versions: attachment.versions,
                 pending: Mutex::default(),
                 applied: AtomicU64::new(position.seq),
@@ -95,6 +102,7 @@ impl Replica {
             appending: Mutex::new(0),
             follower: Mutex::new(follower),
             fresh_as_of: Mutex::new(None),
+            is_start_noted: AtomicBool::new(false),
             unannounced: Mutex::default(),
         })
     }
@@ -112,7 +120,8 @@ impl Replica {
             ticket.answer(Err(Error::Cluster { problem }));
             return ticket;
         }
-        if let Err(error) = self.check_space(&ticket) {
+        let may_append = self.note_start().and_then(|()| self.check_space(&ticket));
+        if let Err(error) = may_append {
             ticket.answer(Err(error));
             return ticket;
         }
@@ -124,6 +133,18 @@ impl Replica {
             self.append(*number, self.queue.take(FRAME_BYTES_MAX));
         }
         ticket
+    }
+
+    /// Stores the number of this start before anything is appended: a data directory that is set
+    /// back to an older copy meets frames of starts that it knows nothing of.
+    fn note_start(&self) -> Result<()> {
+        if !self.is_start_noted.load(Ordering::Acquire) {
+            let number = self.shared.incarnation;
+            let state = self.shared.followed.state.store();
+            state.write(|rows| note_start(rows, number))?;
+            self.is_start_noted.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Errors: this node could not apply the events. Others could, and it would fall behind.
@@ -241,6 +262,8 @@ impl Replica {
             }
             if end <= (self.shared.clock)() {
                 let reason = match applied {
+                    // Its own words are that nothing was changed, which nobody knows.
+                    Err(Error::LogUnavailable { reason }) => reason,
                     Err(error) => error.to_string(),
                     Ok(_) => "the change is in the log, and not applied here yet".into(),
                 };

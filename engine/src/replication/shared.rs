@@ -79,6 +79,8 @@ pub(super) struct ReplicaShared {
     pub(super) epoch: u64,
     /// Number of this start.
     pub(super) incarnation: u64,
+    /// The last start before this one that has appended, as this data directory knows it.
+    pub(super) start_before: Option<u64>,
     /// Tickets of frames that are in the log, or may be.
     pub(super) pending: Mutex<HashMap<u64, Vec<Arc<ChangeTicket>>>>,
     /// Number of the last entry that was applied and is shown.

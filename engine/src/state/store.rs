@@ -35,6 +35,9 @@ use crate::model::{
 };
 use crate::store::{ScanOrder, Span, Store, Table};
 
+/// Row key of a cached file, and the file.
+pub(crate) type StoredFileRow = (Vec<u8>, Option<CachedFile>);
+
 /// Contents of cached files.
 pub(crate) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
@@ -446,6 +449,24 @@ impl State {
     /// Contents of made texts that no other file has. Cost: two looks at each file.
     pub(crate) fn made_contents(&self) -> HashSet<ContentHash, foldhash::fast::RandomState> {
         self.files.read().made_contents()
+    }
+
+    /// Row keys of some cached files from one on, each with its file; none if its row is damaged.
+    pub(crate) fn files_from(&self, from: &[u8], count_max: usize) -> Result<Vec<StoredFileRow>> {
+        let mut files = Vec::new();
+        let span = Span { from, ..Span::ALL };
+        self.store.read(|rows| {
+            rows.inspect(FILES, span, &mut |row_key, value| {
+                let file = value.and_then(CachedFile::decode).ok();
+                files.push((row_key.to_vec(), file));
+                if files.len() < count_max {
+                    Ok(ControlFlow::Continue(()))
+                } else {
+                    Ok(ControlFlow::Break(()))
+                }
+            })
+        })?;
+        Ok(files)
     }
 
     /// Every content that a cached file refers to, once, with one of these files.

@@ -48,7 +48,8 @@ const EPOCH: &str = "subcat_epoch";
 /// Header with the number of an entry.
 const SEQUENCE: &str = "Nats-Sequence";
 /// Reason why nobody takes or gives entries of a stream that may well be there.
-const NO_LEADER: &str = "the log has no leader just now, or none that can be reached";
+const NO_LEADER: &str = "the log has no leader just now, or none that can be reached; if this \
+                         lasts, see whether the stores of its servers are full (max_file_store)";
 /// Code of the API's answer that there is no such stream.
 const NO_STREAM: u64 = 10_059;
 /// Codes of answers after which an entry is certainly not stored: JetStream is off, for the server

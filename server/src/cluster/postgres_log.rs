@@ -42,7 +42,8 @@ const SETTINGS: &str = "SET synchronous_commit = on; SET lock_timeout = '4s'; \
                         SET statement_timeout = 0";
 /// First question to a server.
 const FACTS: &str = "SELECT current_setting('server_version_num')::int4, \
-                     current_setting('server_version'), current_setting('fsync')";
+                     current_setting('server_version'), current_setting('fsync'), \
+                     current_setting('synchronous_standby_names')";
 
 /// A log in tables of PostgreSQL.
 pub struct PostgresLog {
@@ -179,6 +180,12 @@ impl PostgresServer {
         }
         if facts.get::<_, &str>(2) != "on" {
             tracing::warn!("PostgreSQL runs with fsync = off: a power cut may lose the log");
+        }
+        if facts.get::<_, &str>(3).is_empty() {
+            tracing::warn!(
+                "PostgreSQL has no synchronous_standby_names: what is acknowledged is on one disk, \
+                 and a primary that is cut off goes on acknowledging"
+            );
         }
         let set = client.batch_execute(SETTINGS).await;
         set.map_err(SessionError::Refused)?;

@@ -151,6 +151,10 @@ impl Operation for WriteSnapshot {
         };
         let (place, before, summary) = write().map_err(OperationRejection::Snapshot)?;
         let covered = before.into_iter().rfind(|entry| *entry < summary.seq);
+        let running = operations.service.and_then(|service| service.cluster());
+        // A node that is there and catches up reads on from what it has applied.
+        let read_from = running.and_then(|node| node.lowest_applied());
+        let covered = covered.map(|entry| entry.min(read_from.unwrap_or(u64::MAX)));
         if self.truncate
             && let Some(covered) = covered
         {

@@ -3,6 +3,7 @@
 //! asks of them.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -23,6 +24,8 @@ use crate::runtime::{Clock, Moment};
 
 /// Time for which the follower waits for a new entry before it looks whether it is to stop.
 const WAIT_LIMIT: Duration = Duration::from_millis(200);
+/// Pause after a panic.
+const PANIC_PAUSE: Duration = Duration::from_secs(1);
 /// Pause after a failure.
 const FAILURE_PAUSE: Duration = Duration::from_millis(200);
 /// Time between signs of life.
@@ -204,19 +207,37 @@ impl ClusterNode {
         let its_credentials = Arc::clone(&credentials);
         let counted_credentials = Arc::clone(&credentials);
         let mut threads = vec![
-            spawn("log", move || following.follow(&credentials))?,
-            spawn("beat", move || beating.beat(&its_credentials))?,
+            spawn("log", move || {
+                following.supervise(|| following.follow(&credentials));
+            })?,
+            spawn("beat", move || {
+                beating.supervise(|| beating.beat(&its_credentials));
+            })?,
         ];
         if let Some(exchange) = self.exchange.get().map(Arc::clone) {
             let sharing = Arc::clone(self);
             threads.push(spawn("limits", move || {
-                sharing.exchange_counts(&*exchange, &counted_credentials, &default_limits);
+                sharing.supervise(|| {
+                    sharing.exchange_counts(&*exchange, &counted_credentials, &default_limits);
+                });
             })?);
         }
         Ok(ClusterThreads {
             node: Arc::clone(self),
             threads,
         })
+    }
+
+    /// Runs a loop until it ends, again after a panic: without it nothing would be followed, or no
+    /// sign of life given, until a restart.
+    fn supervise(&self, run: impl Fn()) {
+        // What it shares is consistent at every step, as with a process that was killed.
+        while catch_unwind(AssertUnwindSafe(&run)).is_err() {
+            if self.is_stopping.load(Ordering::Acquire) {
+                return;
+            }
+            std::thread::sleep(PANIC_PAUSE);
+        }
     }
 
     /// Returns true if keys may have been revoked that this node knows nothing of, as it has heard
@@ -336,6 +357,15 @@ impl ClusterNode {
         }
         let problem = "the server is being stopped, the node is not forgotten".to_owned();
         Err(Error::Cluster { problem })
+    }
+
+    /// The lowest entry that a node has applied which was heard within the last minute.
+    pub fn lowest_applied(&self) -> Option<u64> {
+        let now = time_of(self.clock.now());
+        let heard_since = now.saturating_sub(Duration::from_secs(NODE_SILENT_SECONDS));
+        let nodes = self.replica.status().nodes;
+        let heard = nodes.iter().filter(|it| heard_since <= it.heard_at);
+        heard.map(|it| it.beat.applied).min()
     }
 
     /// Tells the other nodes that this one leaves the cluster. Its server is stopped.

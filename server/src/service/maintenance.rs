@@ -20,8 +20,8 @@ use crate::traces::SpanFacts;
 
 /// Time between two runs of each thread.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The same, of the thread that keeps damage from being met again: requests that meet it fail until
-/// then.
+/// The same, of the threads that take damage out of the way and repair it: requests that meet it
+/// fail until then, for less than a second.
 const CONTAINMENT_PERIOD: Duration = Duration::from_millis(200);
 /// Time limit of the heartbeat's last run, which stores everything counted until the stop.
 const HEARTBEAT_STOP_LIMIT: Duration = Duration::from_secs(3);
@@ -85,7 +85,7 @@ impl Maintenance {
                 &service,
                 &CONTAINMENT_TASKS,
             )?,
-            start_tasks("repair", &service, &REPAIR_TASKS)?,
+            start_tasks_every(CONTAINMENT_PERIOD, "repair", &service, &REPAIR_TASKS)?,
             start_tasks("maintenance", &service, &QUICK_TASKS)?,
             start_tasks("compaction", &service, &SLOW_TASKS)?,
         ];
