@@ -159,7 +159,7 @@ fn a_row_asks_for_its_key() {
 fn a_row_is_limited_with_and_without_a_key() {
     for row in rows() {
         let limits = RateLimits::default();
-        let portal = Portal::open(|config| config.rate_limit = limits.clone());
+        let portal = Portal::open(|config| config.rate_limit = limits);
         let mut client = Client::connect(portal.address());
         let own = portal.api_key(row.scopes().0);
         let of_key = match row.scope {
