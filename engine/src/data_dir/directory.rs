@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::format::{FORMATS, Formats, publish_format, read_format};
+use super::format::{has_format, publish_format};
 use super::names::refuse_foreign;
 use super::replacement::finish_replacement;
-use super::upgrade::{mark_copied, upgrade};
 use crate::disk::{DirLock, Disk};
 use crate::error::{Error, Result};
 use crate::store::SpaceGuard;
@@ -43,20 +42,13 @@ impl DataDir {
     /// [`DataDir::finish`] when the stores in it are made: killed before that, the next start
     /// begins again.
     ///
-    /// A directory of an older format is made one of the current format, after a copy.
-    ///
     /// Errors: [`Error::Locked`], [`Error::Format`], [`Error::Foreign`].
     pub(crate) fn open(disk: Arc<dyn Disk>, root: &Path) -> Result<Self> {
-        Self::open_as(disk, root, &FORMATS)
-    }
-
-    /// The same for a program that knows these formats.
-    pub(super) fn open_as(disk: Arc<dyn Disk>, root: &Path, formats: &Formats) -> Result<Self> {
         disk.create_dir(root)?;
         refuse_foreign(disk.as_ref(), root)?;
         let lock = disk.lock(&root.join("lock"))?;
         finish_replacement(disk.as_ref(), root)?;
-        let is_new = !upgrade(disk.as_ref(), root, formats)?;
+        let is_new = !has_format(disk.as_ref(), root)?;
         Self::locked(disk, root, lock, is_new)
     }
 
@@ -67,9 +59,9 @@ impl DataDir {
     pub(crate) fn open_damaged(disk: Arc<dyn Disk>, root: &Path) -> Result<Self> {
         let lock = disk.lock(&root.join("lock"))?;
         finish_replacement(disk.as_ref(), root)?;
-        let is_new = match read_format(disk.as_ref(), root) {
+        let is_new = match has_format(disk.as_ref(), root) {
             Err(Error::Corrupt { .. }) => true,
-            read => read?.is_none(),
+            has_format => !has_format?,
         };
         Self::locked(disk, root, lock, is_new)
     }
@@ -98,19 +90,10 @@ impl DataDir {
 
     /// Marks the directory as complete.
     pub(crate) fn finish(&self) -> Result<()> {
-        self.finish_as(FORMATS.current)
-    }
-
-    /// Marks a copy of a directory of this format as complete: the next to open it upgrades it, and
-    /// keeps no copy.
-    pub(crate) fn finish_as(&self, format: u32) -> Result<()> {
         if !self.is_new {
             return Ok(());
         }
-        if format != FORMATS.current {
-            mark_copied(self.disk.as_ref(), &self.root)?;
-        }
-        publish_format(self.disk.as_ref(), &self.root, format)
+        publish_format(self.disk.as_ref(), &self.root)
     }
 
     /// Returns true if the stores may be missing.
@@ -232,17 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn newer_and_damaged_formats_are_refused() {
+    fn other_and_damaged_formats_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         open(dir.path()).unwrap().finish().unwrap();
         let path = dir.path().join("format");
         let good = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, good.replace("format 1", "format 2")).unwrap();
-        let refused = open(dir.path()).err().unwrap();
-        assert!(
-            matches!(refused, Error::Format { found: 2, .. }),
-            "{refused}"
-        );
+        for (other, advice) in [
+            ("format 2", "or a newer one"),
+            ("format 0", "subcat export"),
+        ] {
+            std::fs::write(&path, good.replace("format 1", other)).unwrap();
+            let refused = open(dir.path()).err().unwrap();
+            assert!(matches!(refused, Error::Format { .. }), "{refused}");
+            assert!(refused.to_string().contains(advice), "{refused}");
+        }
         for damaged in [
             "",
             "subcat",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::verify::verify;
 use crate::data_dir::{
-    DataDir, SEALING_KEY, STAGING, beside, fresh_place, parent_of, read_format, refuse_foreign,
+    DataDir, SEALING_KEY, STAGING, beside, fresh_place, has_format, parent_of, refuse_foreign,
     replace_inside,
 };
 use crate::database::Database;
@@ -46,10 +46,10 @@ pub struct Restored {
 ///
 /// Errors: [`Error::Locked`] when `data` is in use, [`Error::Unfinished`], [`Error::Damaged`].
 pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path, node: NodeId) -> Result<Restored> {
-    let Some(format) = read_format(disk.as_ref(), source)? else {
+    if !has_format(disk.as_ref(), source)? {
         let path = source.to_path_buf();
         return Err(Error::Unfinished { path });
-    };
+    }
     // Held until the copy is made: the files of a directory in use are of different moments.
     let source_lock = lock_source(disk.as_ref(), source)?;
     let parent = parent_of(data);
@@ -70,7 +70,7 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path, node: NodeId) -
         beside(data, ".restoring")
     };
     fresh_place(disk.as_ref(), &staging)?;
-    let mut restored = match build(disk, source, format, &staging, node) {
+    let mut restored = match build(disk, source, &staging, node) {
         Ok(restored) => restored,
         Err(error) => {
             // The error is reported; the next restore removes what is left.
@@ -163,13 +163,7 @@ fn carry_sealing_key(disk: &dyn Disk, from: &[&Path], staging: &Path) -> Result<
 }
 
 /// Copies, opens and checks.
-fn build(
-    disk: &Arc<dyn Disk>,
-    source: &Path,
-    format: u32,
-    staging: &Path,
-    node: NodeId,
-) -> Result<Restored> {
+fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path, node: NodeId) -> Result<Restored> {
     let copy = DataDir::open(Arc::clone(disk), staging)?;
     for name in FILES {
         copy_file(&copy, &source.join(name), &staging.join(name))?;
@@ -180,7 +174,7 @@ fn build(
     if disk.list(&source.join(UPLOADS))?.is_some() {
         copy_folder(&copy, &source.join(UPLOADS), &staging.join(UPLOADS))?;
     }
-    copy.finish_as(format)?;
+    copy.finish()?;
     drop(copy);
     let database = Database::open(staging, Arc::clone(disk), true, 0, node)?;
     let mut findings = verify(&database, true)?;
