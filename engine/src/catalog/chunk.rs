@@ -1,6 +1,8 @@
 //! Chunks of an import: groups that are committed, and shown together. The `writer` module draws
 //! their life.
 
+use std::sync::Arc;
+
 use super::catalog_store::Catalog;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::live_segment::LiveSegment;
@@ -35,6 +37,40 @@ impl Chunk {
     /// Returns true if it is small enough for the delta.
     fn fits_in_delta(&self) -> bool {
         self.changes.len() <= DELTA_RECORDS_MAX && self.stored_bytes <= DELTA_BYTES_MAX
+    }
+}
+
+/// A chunk that is given up unless it is shown: also by an error or a panic, of the thread that has
+/// it or of those that it waits for. Its commits would stay hidden, and files that nothing names
+/// would stay.
+pub(super) struct OpenChunk<'c> {
+    catalog: &'c Catalog,
+    chunk: Arc<Chunk>,
+    is_shown: bool,
+}
+
+impl<'c> OpenChunk<'c> {
+    pub(super) fn new(catalog: &'c Catalog, chunk: Arc<Chunk>) -> Self {
+        Self {
+            catalog,
+            chunk,
+            is_shown: false,
+        }
+    }
+
+    /// Builds a segment of it, or puts it into the delta.
+    pub(super) fn show(mut self) -> Result<()> {
+        let shown = self.catalog.build_chunk(&self.chunk);
+        self.is_shown = shown.is_ok();
+        shown
+    }
+}
+
+impl Drop for OpenChunk<'_> {
+    fn drop(&mut self) {
+        if !self.is_shown {
+            self.catalog.abandon(&self.chunk);
+        }
     }
 }
 
@@ -97,7 +133,7 @@ impl Catalog {
     ///
     /// The segment is built and written without the lock: others commit meanwhile, and searches
     /// of their records do not wait for a large import.
-    pub(super) fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
+    fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
         if chunk.fits_in_delta() {
             return self.show_in_delta(chunk);
         }

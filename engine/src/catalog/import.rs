@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use parking_lot::Mutex;
 
 use super::catalog_store::Catalog;
-use super::chunk::Chunk;
+use super::chunk::{Chunk, OpenChunk};
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
 use super::import_summary::ImportSummary;
@@ -60,7 +60,7 @@ pub(crate) fn import_records(
         let builders: Vec<_> = (0..IMPORT_BUILDERS)
             .map(|_| {
                 let receiver = Arc::clone(&receiver);
-                scope.spawn(move || build_all(catalog, &receiver))
+                scope.spawn(move || build_all(&receiver))
             })
             .collect();
         // The builders' own: without them, sending fails.
@@ -162,11 +162,8 @@ impl Loader<'_> {
         if let Some(chunk) = self.chunk.take() {
             // Builders take chunks until the channel closes, even after an error: they are gone
             // only if they panicked, and `finish` passes the panic on.
-            let _ = self.sender.send(OpenChunk {
-                catalog: self.catalog,
-                chunk,
-                is_shown: false,
-            });
+            let chunk = Arc::new(chunk);
+            let _ = self.sender.send(OpenChunk::new(self.catalog, chunk));
         }
     }
 }
@@ -181,34 +178,17 @@ impl Drop for Loader<'_> {
 
 /// Builds chunks until the channel closes. Several threads share the work: chunks of one import
 /// have no record in common, so it does not matter which is shown first.
-fn build_all(catalog: &Catalog, chunks: &Mutex<Receiver<OpenChunk<'_>>>) -> Result<()> {
+fn build_all(chunks: &Mutex<Receiver<OpenChunk<'_>>>) -> Result<()> {
     let mut outcome = Ok(());
     loop {
         let received = chunks.lock().recv();
-        let Ok(mut open) = received else {
+        let Ok(open) = received else {
             return outcome;
         };
         // After a fault the rest is committed and stays in the journal; it is shown by the next
         // recovery.
         if outcome.is_ok() {
-            outcome = catalog.build_chunk(&open.chunk);
-            open.is_shown = outcome.is_ok();
-        }
-    }
-}
-
-/// A chunk that is given up unless it was shown: also by a panic, of the builder that has it or of
-/// those that it waits for. Its commits would stay hidden, and files that nothing names would stay.
-struct OpenChunk<'c> {
-    catalog: &'c Catalog,
-    chunk: Chunk,
-    is_shown: bool,
-}
-
-impl Drop for OpenChunk<'_> {
-    fn drop(&mut self) {
-        if !self.is_shown {
-            self.catalog.abandon(&self.chunk);
+            outcome = open.show();
         }
     }
 }

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use hashbrown::HashSet;
 
 use super::catalog_store::Catalog;
-use super::chunk::Chunk;
+use super::chunk::{Chunk, OpenChunk};
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use crate::error::Result;
@@ -67,21 +67,6 @@ impl Drop for BuildingChunk {
         if let Some(thread) = self.thread.take() {
             // A chunk that could not be built was given up: a recovery shows it.
             let _ = thread.join();
-        }
-    }
-}
-
-/// A chunk that is being shown. Dropped before it is, by an error or a panic, it is given up.
-struct ShownChunk<'c> {
-    catalog: &'c Catalog,
-    chunk: &'c Chunk,
-    is_shown: bool,
-}
-
-impl Drop for ShownChunk<'_> {
-    fn drop(&mut self) {
-        if !self.is_shown {
-            self.catalog.abandon(self.chunk);
         }
     }
 }
@@ -159,8 +144,8 @@ impl Catalog {
         waiting.wait_for_building(0)?;
         waiting.ids.clear();
         let shown = match waiting.chunk.take() {
-            Some(chunk) => self
-                .show_or_abandon(&chunk)
+            Some(chunk) => OpenChunk::new(self, Arc::new(chunk))
+                .show()
                 .or_else(|_| self.ensure_recovered(&mut self.writer.lock())),
             // One that could not be shown was given up: a recovery shows it.
             None => self.ensure_recovered(&mut self.writer.lock()),
@@ -182,7 +167,7 @@ impl Catalog {
         let (catalog, chunk) = (Arc::clone(self), Arc::new(chunk));
         let its_chunk = Arc::clone(&chunk);
         let builder = std::thread::Builder::new().name("index".into());
-        match builder.spawn(move || catalog.show_or_abandon(&its_chunk)) {
+        match builder.spawn(move || OpenChunk::new(&catalog, its_chunk).show()) {
             Ok(thread) => {
                 let thread = Some(thread);
                 waiting.building.push_back(BuildingChunk { ids, thread });
@@ -190,23 +175,12 @@ impl Catalog {
             // Then here, after those before it.
             Err(_) => {
                 let before = waiting.wait_for_building(0);
-                let shown = self.show_or_abandon(&chunk);
+                let shown = OpenChunk::new(self, chunk).show();
                 waiting.is_given_up = shown.is_err();
                 before.and(shown)?;
             }
         }
         Ok(())
-    }
-
-    fn show_or_abandon(&self, chunk: &Chunk) -> Result<()> {
-        let mut showing = ShownChunk {
-            catalog: self,
-            chunk,
-            is_shown: false,
-        };
-        let shown = self.build_chunk(chunk);
-        showing.is_shown = shown.is_ok();
-        shown
     }
 }
 
