@@ -102,22 +102,7 @@ impl Database {
         let state = State::new(state_store, Arc::clone(&damage));
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
-        // Two threads: of a service with a past, the counts take as long as all the rest.
-        let (opened, downloads) = std::thread::scope(|scope| {
-            let downloads = scope.spawn(|| {
-                DownloadTable::load(state.downloads_count()?, |add| state.each_download(add))
-            });
-            let opened = state.open().and_then(|()| {
-                catalog.open()?;
-                if is_catalog_doubtful {
-                    catalog.contain_all_contradicted()?;
-                }
-                Ok(())
-            });
-            (opened, downloads.join())
-        });
-        opened?;
-        let downloads = Arc::new(downloads.expect("reading counts does not panic")?);
+        let downloads = Arc::new(load(&catalog, &state, is_catalog_doubtful)?);
         let offered = positions.map_or(offered, |[_, of_state]| of_state.node);
         let node = identify(state.store(), offered)?;
         let counters = Counters::open(
@@ -370,6 +355,26 @@ impl Database {
     pub(crate) fn data_dir(&self) -> &DataDir {
         &self.data_dir
     }
+}
+
+/// Reads both files into memory; returns the counts of downloads. Two threads: of a service with a
+/// past, the counts take as long as all the rest.
+fn load(catalog: &Catalog, state: &State, is_catalog_doubtful: bool) -> Result<DownloadTable> {
+    let (opened, downloads) = std::thread::scope(|scope| {
+        let downloads = scope.spawn(|| {
+            DownloadTable::load(state.downloads_count()?, |add| state.each_download(add))
+        });
+        let opened = state.open().and_then(|()| {
+            catalog.open()?;
+            if is_catalog_doubtful {
+                catalog.contain_all_contradicted()?;
+            }
+            Ok(())
+        });
+        (opened, downloads.join())
+    });
+    opened?;
+    downloads.expect("reading counts does not panic")
 }
 
 /// Positions of the two files in the log of a cluster.
