@@ -334,7 +334,7 @@ pub const SHOWN_COLUMNS_MAX: usize = 32;
 pub const IGNORED_NAMES_MAX: usize = 32;
 
 /// Bytes of files that an import brings at which a batch of them is stored.
-pub const BROUGHT_BATCH_BYTES: usize = 8 << 20;
+pub const BROUGHT_BATCH_BYTES: usize = 4 << 20;
 /// Bytes of one such file, at most: `upstream.max_bytes` is not more.
 pub const BROUGHT_BYTES_MAX: usize = 1 << 30;
 

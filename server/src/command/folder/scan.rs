@@ -149,7 +149,7 @@ impl FolderScan<'_> {
         // The row of the folder itself.
         let own = rows.take("", &mut scanned.gone)?;
         scanned.has_same_rules = own.is_some_and(|row| row.digest == self.rules);
-        let mut batch = FolderBatch::default();
+        let (mut batch, mut replaced) = (FolderBatch::default(), Vec::new());
         for (file_idx, file) in self.paths.walked.files.iter().enumerate() {
             let path = file.text();
             let known = rows.take(&path, &mut scanned.gone)?;
@@ -162,8 +162,7 @@ impl FolderScan<'_> {
                 continue;
             };
             if !entry.is_same {
-                scanned.touch(entry.content);
-                old.into_iter().for_each(|old| scanned.touch(old));
+                replaced.extend(old.map(beginning_of));
             }
             scanned.entries.push(entry);
             if batch.is_full() && sender.send(std::mem::take(&mut batch)).is_err() {
@@ -176,9 +175,7 @@ impl FolderScan<'_> {
         let gone = scanned.gone.iter().filter(|row| has_record(row));
         scanned.records_count += gone.count();
         sender.send(batch).ok();
-        for idx in 0..scanned.gone.len() {
-            scanned.touch(ContentHash(scanned.gone[idx].content));
-        }
+        scanned.find_touched(replaced);
         Ok(scanned)
     }
 
@@ -277,9 +274,21 @@ fn of_content(entry: &ScannedFile) -> RecordId {
 }
 
 impl Scanned {
-    /// Notes that a file got or lost a content.
-    fn touch(&mut self, content: ContentHash) {
-        self.touched.insert(beginning_of(content));
+    /// Collects the contents that files got or lost, if any file is as it was; `replaced` are those
+    /// that changed files had.
+    fn find_touched(&mut self, replaced: Vec<u64>) {
+        if !self.entries.iter().any(|entry| entry.is_same) {
+            return;
+        }
+        self.touched.extend(replaced);
+        let changed = self.entries.iter().filter(|entry| !entry.is_same);
+        let changed = changed.map(|entry| beginning_of(entry.content));
+        self.touched.extend(changed);
+        let gone = self
+            .gone
+            .iter()
+            .map(|row| beginning_of(ContentHash(row.content)));
+        self.touched.extend(gone);
     }
 
     /// Finds equal contents: the first path has the record, other names of the same video are added

@@ -1,6 +1,6 @@
 //! Tables in JSON: an object a line, an array of objects, an object with one array.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use serde_json::{Map, Value};
 
@@ -162,6 +162,55 @@ impl RowSource for JsonArray<'_> {
             return Ok(Next::Refused(format!("longer than {LINE_BYTES_MAX} bytes")));
         }
         Ok(put_object(&self.element, row))
+    }
+}
+
+/// The elements of an array, one a line.
+pub(super) struct ArrayLines<'a> {
+    array: JsonArray<'a>,
+    /// The line that is being read.
+    line: Vec<u8>,
+    given_count: usize,
+}
+
+impl<'a> ArrayLines<'a> {
+    pub(super) fn new(array: JsonArray<'a>) -> Self {
+        Self {
+            array,
+            line: Vec::new(),
+            given_count: 0,
+        }
+    }
+
+    /// Reads the next element. Returns false at the end of the array.
+    fn next_line(&mut self) -> io::Result<bool> {
+        if !self.array.is_begun {
+            self.array.begin()?;
+        }
+        if !self.array.read_element()? {
+            return Ok(false);
+        }
+        self.line.clear();
+        self.given_count = 0;
+        // In JSON the end of a line is a blank: texts have it escaped.
+        let blank = |byte: &u8| match byte {
+            b'\n' | b'\r' => b' ',
+            byte => *byte,
+        };
+        self.line.extend(self.array.element.iter().map(blank));
+        self.line.push(b'\n');
+        Ok(true)
+    }
+}
+
+impl Read for ArrayLines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.given_count == self.line.len() && !self.next_line()? {
+            return Ok(0);
+        }
+        let count = (&self.line[self.given_count..]).read(buffer)?;
+        self.given_count += count;
+        Ok(count)
     }
 }
 

@@ -3,8 +3,9 @@
 use std::io::{self, BufRead, BufReader};
 
 use super::convert::{RecordVisitor, TableOptions, TableRead, source};
+use super::json_table::{ArrayLines, JsonArray};
 use super::row::{Next, TableRow};
-use super::sniff::{TableKind, kind_of};
+use super::sniff::{TableKind, has_own_rows, kind_of};
 use super::text::peek;
 use crate::limits::READ_BUFFER_BYTES;
 use crate::rows::reading::Format;
@@ -27,6 +28,9 @@ pub fn open_table<'a>(
 ) -> io::Result<OpenedTable<'a>> {
     let peeked = peek(input)?;
     let kind = kind_of(&peeked)?;
+    let is_in_object = kind == TableKind::JsonObject;
+    let is_array = is_in_object || kind == TableKind::JsonArray;
+    let is_own_array = is_array && has_own_rows(&peeked.beginning, is_in_object);
     let own = match kind {
         TableKind::OwnCsv => Some(Format::Csv),
         TableKind::OwnJson | TableKind::Empty => Some(Format::Jsonl),
@@ -34,6 +38,11 @@ pub fn open_table<'a>(
     };
     let content: Box<dyn BufRead + 'a> =
         Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, peeked.content));
+    if is_own_array && !options.is_asked {
+        let lines = ArrayLines::new(JsonArray::new(content, is_in_object));
+        let content = BufReader::with_capacity(READ_BUFFER_BYTES, lines);
+        return Ok(OpenedTable::Own(Format::Jsonl, Box::new(content)));
+    }
     match own {
         Some(format) if !options.is_asked => Ok(OpenedTable::Own(format, content)),
         _ => {
@@ -105,6 +114,11 @@ mod tests {
     fn our_own_formats_stay_as_they_are() {
         let text = "{\"title\":\"Heat (1995)\",\"season\":\"x\"}\n";
         assert_eq!(lines(text, options()).unwrap(), text);
+        let array = "[\n {\"title\": \"Heat (1995)\",\n  \"season\": 1},\n {\"title\":\"Up\"} ]";
+        let expected = "{\"title\": \"Heat (1995)\",   \"season\": 1}\n{\"title\":\"Up\"} \n";
+        assert_eq!(lines(array, options()).unwrap(), expected);
+        let in_object = format!("{{\"items\": {array}}}");
+        assert_eq!(lines(&in_object, options()).unwrap(), expected);
         let mut asked = options();
         asked.is_asked = true;
         assert_eq!(lines(text, asked).unwrap(), "\"season: x\"\n");

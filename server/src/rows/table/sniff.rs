@@ -4,6 +4,8 @@ use std::io;
 
 use super::columns::is_known;
 use super::json_scan::arrays_of_objects;
+use super::json_table::JsonArray;
+use super::row::{Next, RowSource, TableRow};
 use super::text::{BYTE_ORDER_MARK, Peeked, decoded};
 use crate::rows::fields::field_idx;
 
@@ -191,6 +193,16 @@ fn is_own(names: &[&str]) -> bool {
     let has = |wanted: &str| names.iter().any(|name| name.trim() == wanted);
     let is_whole = ["video_type", "title", "posted_at"].into_iter().all(has);
     is_whole && names.iter().all(|name| is_field(name) || !is_known(name))
+}
+
+/// Returns true if the first object of an array has only columns of our own format. `beginning` is
+/// that of the array, or of the object that holds it.
+pub(super) fn has_own_rows(beginning: &[u8], is_in_object: bool) -> bool {
+    let mut rows = JsonArray::new(Box::new(beginning), is_in_object);
+    let mut row = TableRow::default();
+    let is_read = matches!(rows.next(&mut row), Ok(Next::Row));
+    let names: Vec<&str> = row.columns.iter().map(String::as_str).collect();
+    is_read && is_own(&names)
 }
 
 /// Beginnings of lines of dumps.
