@@ -29,8 +29,8 @@ pub struct QueryName {
     /// True if a word that the query does not tell to be an episode may be one: if none is found,
     /// others than films, and packs where the query tells a season, are no answer.
     pub may_be_episode: bool,
-    /// True if the title has such a word: it is looked up before the numbers.
-    pub is_title_first: bool,
+    /// Place among the numbers before which the title is looked up, if it has one of them.
+    pub title_place: Option<usize>,
     /// Episodes to look up, in this order.
     pub numbers: Vec<NumberLookup>,
     /// Titles to look up, as they are shown, in this order; the first is `title`.
@@ -66,9 +66,7 @@ impl QueryName {
             .as_ref()
             .filter(|_| !matches!(name.kind, NameKind::Episode(_)));
         let candidates = candidates(&name, named, film_year);
-        let mut doubtful = candidates.iter().filter(|it| !it.is_own).peekable();
-        let may_be_episode = doubtful.peek().is_some();
-        let is_title_first = doubtful.any(|it| name.title.words.contains(&it.word));
+        let numbers = number_lookups(&name, &candidates, named, &original);
         Self {
             title: name.shown_title(),
             year,
@@ -76,14 +74,14 @@ impl QueryName {
             year_behind_source: year_behind_source(&name),
             named,
             tail: tail(&original, &name, None),
-            may_be_episode,
-            is_title_first,
+            may_be_episode: candidates.iter().any(|candidate| !candidate.is_own),
+            title_place: numbers.title_place,
             titles: titles(&name, named),
             film_titles: match film_year {
                 Some(_) => film_titles(&name),
                 None => Vec::new(),
             },
-            numbers: number_lookups(&name, &candidates, named, &original),
+            numbers: numbers.lookups,
         }
     }
 

@@ -38,7 +38,7 @@ pub struct NumberLookup {
 
 /// A word that may be the number of an episode.
 pub(super) struct Candidate {
-    pub(super) word: usize,
+    word: usize,
     /// First word of the mark that the number is: the word that tells it to be one, if any does.
     mark: usize,
     number: u32,
@@ -66,15 +66,25 @@ pub(super) fn candidates(
     }
 }
 
-/// The episodes that these words may be, in the order in which they are looked up.
+/// Episodes to look up, in this order.
+pub(super) struct NumberLookups {
+    pub(super) lookups: Vec<NumberLookup>,
+    /// Place before which the title of the name is looked up, if it has one of the words.
+    pub(super) title_place: Option<usize>,
+}
+
+/// The episodes that these words may be.
 pub(super) fn number_lookups(
     name: &ParsedName,
     candidates: &[Candidate],
     named: Named,
     original: &NameTokens,
-) -> Vec<NumberLookup> {
-    let mut lookups = Vec::new();
+) -> NumberLookups {
+    let (mut lookups, mut title_place) = (Vec::new(), None);
     for candidate in candidates {
+        if !candidate.is_own && name.title.words.contains(&candidate.word) {
+            title_place.get_or_insert(lookups.len());
+        }
         let first_mark = name.words.first_mark().map(|mark| mark.words.start);
         let mark = first_mark.map_or(candidate.mark, |mark| mark.min(candidate.mark));
         let heading = name.words.heading(mark, Some(candidate.number));
@@ -98,7 +108,10 @@ pub(super) fn number_lookups(
             });
         }
     }
-    lookups
+    NumberLookups {
+        lookups,
+        title_place,
+    }
 }
 
 /// The season that the name tells, without an episode.
@@ -354,9 +367,12 @@ mod tests {
     }
 
     #[test]
-    fn a_title_with_a_number_is_looked_up_first() {
-        assert!(QueryName::parse("Brooklyn 99 1080p").is_title_first);
-        assert!(!QueryName::parse("Mushishi EP12 1080p").is_title_first);
+    fn a_title_with_a_number_is_looked_up_before_it() {
+        let place = |query: &str| QueryName::parse(query).title_place;
+        assert_eq!(place("Brooklyn 99 1080p"), Some(0));
+        // The name says which episode: it is sought before any of the title.
+        assert_eq!(place("Zoey 101 [HDTV][Cap.301].avi"), Some(2));
+        assert_eq!(place("Mushishi EP12 1080p"), None);
     }
 
     #[test]

@@ -336,14 +336,6 @@ impl LookupMaker<'_> {
     /// SEARCH.md 4.13.
     fn numbers(&self) -> Vec<NameLookup> {
         let mut lookups = Vec::new();
-        if self.name.is_title_first
-            && let Some(title) = self.name.titles.first()
-        {
-            lookups.push(NameLookup {
-                kinds: LookupKinds::Any,
-                ..self.title(title)
-            });
-        }
         for number in &self.name.numbers {
             let year = number.year;
             lookups.push(NameLookup {
@@ -359,6 +351,13 @@ impl LookupMaker<'_> {
                 tail: number.tail.clone(),
                 ..self.lookup(&number.title, year.or(self.name.year_behind_source))
             });
+        }
+        if let (Some(place), Some(title)) = (self.name.title_place, self.name.titles.first()) {
+            let title = NameLookup {
+                kinds: LookupKinds::Any,
+                ..self.title(title)
+            };
+            lookups.insert(place, title);
         }
         lookups
     }

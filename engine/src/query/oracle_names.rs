@@ -73,10 +73,14 @@ impl OracleName {
         if self.is_left_out() {
             return tries;
         }
-        if self.name.is_title_first && !self.name.titles.is_empty() {
-            tries.push(NameTry::TitleFirst);
+        for number_idx in 0..=self.name.numbers.len() {
+            if self.name.title_place == Some(number_idx) && !self.name.titles.is_empty() {
+                tries.push(NameTry::TitleFirst);
+            }
+            if number_idx < self.name.numbers.len() {
+                tries.push(NameTry::Number(number_idx));
+            }
         }
-        tries.extend((0..self.name.numbers.len()).map(NameTry::Number));
         tries
     }
 
