@@ -1,5 +1,4 @@
 //! Texts on pages: first lines, the texts of an archive, an episode out of a pack, lists of many.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use subcat_engine::{DraftValue, RecordDraft, Role};
 use subcat_tests::portal::{Portal, Visitor};
