@@ -1,23 +1,23 @@
-//! Damage that was met and contained, for the log of the server and for `verify`.
+//! Damage that was met and contained, for the server's log and for `verify`.
 //!
-//! The engine writes no log. A part that meets damage and goes on without the damaged thing notes
-//! it here; the owner of the engine asks for what is new.
+//! The engine writes no log. A part that meets damage and continues without the damaged thing notes
+//! it here; the owner of the engine asks for new entries.
 
 use parking_lot::Mutex;
 
 use crate::error::{Error, error_chain};
 use crate::limits::DAMAGE_ENTRIES_MAX;
 
-/// Damage that was met, and what was done about it.
+/// A damaged part that was met, and its treatment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamageEntry {
     /// File, table or record below the data directory; empty if unknown.
     pub place: String,
     /// Offset in bytes, if known.
     pub offset: Option<u64>,
-    /// One clause: what is wrong there.
+    /// One clause: the fault found there.
     pub problem: String,
-    /// One clause: what was done, and what an operator can do.
+    /// One clause: the treatment, and what an operator can do.
     pub outcome: &'static str,
     /// True if nothing is left to do.
     pub is_repaired: bool,
@@ -34,21 +34,21 @@ pub(crate) enum Treatment {
     ShownLater,
     /// A record: neither found nor served.
     RecordLeftOut,
-    /// A row that is worth little alone: it was removed.
+    /// A row of little value by itself: it was removed.
     Dropped,
     /// A cached file: the next download fetches it.
     Forgotten,
-    /// A cached file that object storage has, too: the next download gets it from there.
+    /// A cached file that object storage has, too: the next download fetches it from there.
     BroughtBack,
     /// A sum: it is counted from zero again.
     CountedAnew,
-    /// An account or a key: nobody can use it.
+    /// An account or a key that cannot be used.
     Disabled,
-    /// An account or a key that the audit log says is out of use: it is so again.
+    /// An account or a key that is out of use by the audit log: it is disabled or revoked again.
     RevokedAgain,
-    /// A row that is not as it was stored last: it is stored again.
+    /// A row that differs from the one stored last: it is stored again.
     StoredAgain,
-    /// A file of the truth with a page that is not as it was written last, found at a start.
+    /// A store file with a page that differs from the one written last, found at a start.
     Copied,
     /// The same, which is in use all the same.
     Unverified,
@@ -107,7 +107,7 @@ impl Treatment {
     }
 }
 
-/// The damage that was met since the data directory was opened.
+/// Log of the damage met since the data directory was opened.
 #[derive(Default)]
 pub(crate) struct DamageLog {
     noted: Mutex<Noted>,
@@ -118,14 +118,14 @@ pub(crate) struct DamageLog {
 #[derive(Default)]
 struct Noted {
     entries: Vec<DamageEntry>,
-    /// Entries that were handed over for the log.
+    /// Count of entries handed over for the log.
     logged_count: usize,
-    /// Entries that were handed over for a report.
+    /// Count of entries handed over for a report.
     reported_count: usize,
 }
 
 impl DamageLog {
-    /// Notes damage. Of more than [`DAMAGE_ENTRIES_MAX`] the first are kept: `verify` finds all.
+    /// Notes damage. Only the first [`DAMAGE_ENTRIES_MAX`] entries are kept: `verify` finds all.
     pub(crate) fn note(&self, error: &Error, treatment: Treatment) {
         let (place, offset, problem) = match error {
             Error::Corrupt {

@@ -34,7 +34,7 @@ use crate::store::{
 
 /// Expectation of rows that the nodes of a cluster share.
 pub(crate) const SUM_OF_ROWS: &str = "rows with the sum that was kept of them";
-/// Value of a time that nothing waits since.
+/// Sentinel for a time: nothing is pending.
 const NEVER: i64 = i64::MAX;
 
 /// Open stores, index, files and counters of one data directory.
@@ -42,11 +42,11 @@ pub(crate) struct Database {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) state: Arc<State>,
     pub(crate) blobs: BlobStore,
-    /// A second place of contents.
+    /// The second home of blobs.
     pub(crate) second_home: SecondHome,
-    /// Held, shared, while a file is stored: its content is there before the row that names it.
+    /// Held, shared, while a file is stored: its blob is there before the row that refers to it.
     pub(crate) storing: RwLock<()>,
-    /// Bytes that cached files may take together; 0 keeps all.
+    /// Maximum total size of cached files, in bytes; 0 keeps all.
     pub(crate) files_bytes_max: AtomicU64,
     pub(crate) counters: Arc<Counters>,
     pub(crate) downloads: Arc<DownloadTable>,
@@ -56,12 +56,12 @@ pub(crate) struct Database {
     pub(crate) damage: Arc<DamageLog>,
     /// One aggregation of the counters at a time.
     aggregate: Mutex<()>,
-    /// The second in which they were last aggregated for a reader of usage.
+    /// The second of the last aggregation for a reader of usage.
     reader_second: AtomicI64,
     imports_count: AtomicU64,
     /// Time when the present delta was first seen, in seconds.
     delta_since: AtomicI64,
-    /// Time when counts that are not aggregated were first seen, in seconds.
+    /// Time at which counts that are not aggregated were first seen, in seconds.
     counts_since: AtomicI64,
     /// The node that this data directory is, in a cluster or alone.
     pub(crate) node: NodeId,
@@ -248,7 +248,7 @@ impl Database {
         }
     }
 
-    /// Aggregates what was counted when it is old or much. Not every time: an aggregation is a
+    /// Aggregates counted downloads when they are old or many. Not every time: an aggregation is a
     /// durable transaction, which takes time from the threads that answer requests.
     pub(crate) fn aggregate_when_due(&self, now: Timestamp) -> Result<()> {
         let Some(waiting_bytes) = self.counters.waiting_bytes() else {
@@ -262,8 +262,9 @@ impl Database {
         Ok(())
     }
 
-    /// Aggregates downloads before usage is read: once in a second, and without waiting for
-    /// another aggregation. What cannot be aggregated now is shown later; maintenance tries again.
+    /// Aggregates downloads before usage is read: once in a second, and without waiting for another
+    /// aggregation. Downloads that cannot be aggregated now are shown later; maintenance tries
+    /// again.
     pub(crate) fn aggregate_for_reader(&self, now: Timestamp) {
         let second = now.seconds();
         if self.reader_second.swap(second, Ordering::Relaxed) == second {
@@ -274,7 +275,7 @@ impl Database {
         }
     }
 
-    /// Aggregates what was counted since the last time into the state.
+    /// Aggregates the downloads counted since the last time into the state.
     pub(crate) fn aggregate_counters(&self, is_first: bool) -> Result<()> {
         let _only_one = self.aggregate.lock();
         self.aggregate_locked(is_first)
@@ -289,7 +290,7 @@ impl Database {
         }
         let log = self.log();
         let count_max = log.map_or(FRAME_DOWNLOADS_MAX, |log| log.downloads_max());
-        // What is counted meanwhile waits: on a busy service there would be no end.
+        // Entries counted from now on wait: on a busy service there would be no end.
         let mut bytes_left = self.counters.waiting_bytes().unwrap_or(0);
         loop {
             let Some(aggregate) = self.counters.read_aggregate(is_first, count_max)? else {
@@ -322,7 +323,7 @@ impl Database {
         self.counters.mark_aggregated(aggregate)
     }
 
-    /// Errors: `blobs/` is not the folder in which contents were stored.
+    /// Errors: `blobs/` is not the folder in which blobs were stored.
     pub(crate) fn ensure_blobs_present(&self) -> Result<()> {
         let has_files = 0 < self.state.counts().cached_files;
         self.blobs.ensure_present(has_files)
@@ -333,7 +334,7 @@ impl Database {
         self.space.check()
     }
 
-    /// Aggregates and syncs what there is and closes the stores.
+    /// Aggregates and syncs pending counts, and closes the stores.
     pub(crate) fn close(&self) -> Result<()> {
         self.counters.sync()?;
         let aggregated = match self.replica.get() {
@@ -392,7 +393,8 @@ fn read_positions(catalog: &Store, state: &Store) -> Result<Option<[LogPosition;
     };
     let positions = (read(catalog)?, read(state)?);
     let of_both = match positions {
-        // What a cluster was entered with is in the state at last, and leaves it first.
+        // The position enters the state last, and leaves it first: without it, the directory is in
+        // no cluster.
         (_, None) => return Ok(None),
         (Some(of_catalog), Some(of_state)) => Some([of_catalog, of_state]),
         (None, Some(_)) => None,
@@ -410,9 +412,9 @@ fn read_positions(catalog: &Store, state: &Store) -> Result<Option<[LogPosition;
     Ok(Some(positions))
 }
 
-/// Notes it if a page of a file is not as it was written last, and returns true then. What is in
-/// the file is used all the same: a damaged row costs what it holds, and this one may hold nothing
-/// that is needed.
+/// Notes it if a page of a file differs from the one written last, and returns true then. The rows
+/// of the file are used all the same: a damaged row costs what it holds, and this one may hold
+/// nothing that is needed.
 pub(crate) fn check_pages(store: &Store, damage: &DamageLog) -> bool {
     let checked = store.check_when_small();
     if let Err(error) = &checked {
@@ -427,7 +429,7 @@ fn waited_seconds(since: &AtomicI64, now: Timestamp) -> i64 {
     now - since.fetch_min(now, Ordering::Relaxed).min(now)
 }
 
-/// One of the two files of the truth.
+/// One of the two store files.
 pub(crate) struct StoreFile {
     pub(crate) name: &'static str,
     pub(crate) tables: &'static [Table],
@@ -471,12 +473,11 @@ pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) ->
     Ok(Store::new(Box::<MemoryEngine>::default(), file.name, guard))
 }
 
-/// Opens a file of the truth, and checks its pages. Returns true if one is not as it was written
-/// last.
+/// Opens a store file, and checks its pages. Returns true if one differs from the one written last.
 ///
-/// Nothing is written to such a file: where redb keeps which pages are in use, an older page names
-/// some that are by now. All rows are copied into a new file, which takes its place. If not all can
-/// be read, it is used as it is.
+/// Nothing is written to such a file: redb's record of the pages in use may be an older page, which
+/// lists pages as free that are in use by now. All rows are copied into a new file, which takes its
+/// place. If not all can be read, the file is used unchanged.
 fn open_checked(
     data_dir: &DataDir,
     is_kept: bool,
@@ -505,7 +506,7 @@ fn open_checked(
     }
 }
 
-/// Returns true if an error of a check is about the file's content, not about reading it.
+/// Returns true if a check failed because of the file's content, and not while reading it.
 fn is_page_damage(error: &Error) -> bool {
     match error {
         Error::Corrupt { .. } => true,
@@ -538,8 +539,8 @@ fn copy_rows(data_dir: &DataDir, file: &StoreFile, from: &Store) -> Result<PathB
     Ok(path)
 }
 
-/// Puts a new file in the place of a damaged one, which is kept under the name that is returned.
-/// There is a file under its name at every moment.
+/// Puts a new file in the place of a damaged one, which is kept under the returned name. A file
+/// with the original name exists at every moment.
 pub(crate) fn replace_file(data_dir: &DataDir, file: &StoreFile, new: &Path) -> Result<String> {
     let disk = data_dir.disk();
     let path = data_dir.path(file.name);
@@ -561,7 +562,7 @@ pub(crate) fn replace_file(data_dir: &DataDir, file: &StoreFile, new: &Path) -> 
     Ok(kept)
 }
 
-/// Opens a file of the truth under this name, and makes it if it `may_create`.
+/// Opens a store file of this name; creates it if `may_create`.
 pub(crate) fn open_store_at(
     data_dir: &DataDir,
     file: &StoreFile,

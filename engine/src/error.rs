@@ -1,4 +1,4 @@
-//! Errors of the engine: situations that a caller can tell apart.
+//! Errors of the engine: situations that a caller can distinguish.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub fn error_chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The outside world failing. Absence is `Option`; a programmer's mistake is an assertion.
+/// A failure of the outside world. Absence is `Option`; a programmer's mistake is an assertion.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -91,7 +91,7 @@ pub enum Error {
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// A name in it that is not ours.
+        /// The unknown name.
         entry: String,
     },
     /// The directory to be created exists.
@@ -117,7 +117,7 @@ pub enum Error {
     Damaged {
         /// The directory.
         path: PathBuf,
-        /// Number of faults.
+        /// Count of faults.
         count: usize,
         /// The first file, as a path below the directory.
         file: String,
@@ -137,7 +137,7 @@ pub enum Error {
     /// The second home of cached files cannot be reached, or refuses.
     #[error("could not {action} object storage")]
     Source {
-        /// The action that failed, as a verb with what it was about.
+        /// The action that failed, as a verb with its object.
         action: &'static str,
         /// Its reason.
         source: std::io::Error,
@@ -154,10 +154,10 @@ pub enum Error {
         /// Its reason.
         reason: String,
     },
-    /// The data directory and the log of a cluster do not go together.
+    /// The data directory does not belong to the log of the cluster.
     #[error("{problem}")]
     Cluster {
-        /// The problem, and what to do about it.
+        /// The problem, and its solution.
         problem: String,
     },
     /// There is too little free space to write safely.

@@ -1,8 +1,8 @@
-//! Rows that tie a file of the truth to the log of a cluster: how far the log was applied, and
-//! which frames were.
+//! Rows that tie a store file to the log of a cluster: the position up to which the log was
+//! applied, and the frames that were.
 //!
-//! They are in each file, in the transaction of what they speak of: after a power cut the two files
-//! may have applied the log up to different entries.
+//! Each file has its own, written in the same transaction as the changes that they describe: after
+//! a power cut the two files may have applied the log up to different entries.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::store::{RowSum, Rows, Span, Table, Transaction};
 /// directory is in no cluster.
 pub(crate) const CLUSTER: Table = Table("cluster");
 
-/// Version of frames of the log, and of what their events mean.
+/// Version of the log's frames, and of the meaning of their events.
 pub(crate) const FRAME_VERSION: u8 = 1;
 
 /// Row of the position.
@@ -35,24 +35,24 @@ const VERSION: u8 = 1;
 /// Position up to which a log was applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogPosition {
-    /// This node.
+    /// Id of this node.
     pub node: NodeId,
-    /// Number of the log.
+    /// Epoch of the log.
     pub epoch: u64,
-    /// Number of the last entry that was applied.
+    /// Sequence number of the last applied entry.
     pub seq: u64,
-    /// Digest of that entry: a log that has another one there is another log.
+    /// Digest of that entry: a log with another digest there is another log.
     pub digest: u64,
 }
 
 /// Progress along the log, of the state: its position, and the beats up to it.
 pub(crate) struct LogProgress {
     pub(crate) position: LogPosition,
-    /// Nodes of which another beat was read, and those that have left.
+    /// Nodes with a new beat, and those that have left.
     pub(crate) beats: Vec<BeatRow>,
 }
 
-/// The last beat of a node, as it is stored.
+/// The stored form of a node's last beat.
 pub(crate) struct BeatRow {
     pub(crate) node: NodeId,
     /// None if the node has left.
@@ -63,13 +63,13 @@ pub(crate) struct BeatRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FrameOrigin {
     pub(crate) node: NodeId,
-    /// Number of the start of that node: later starts have larger ones.
+    /// Incarnation of that node: each start has a larger one.
     pub(crate) incarnation: u64,
-    /// Number of the frame since that start, from 1.
+    /// Sequence number of the frame within the incarnation, from 1.
     pub(crate) number: u64,
 }
 
-/// The sum over these tables without some rows, as a file of the truth keeps it.
+/// The sum over these tables without some rows, in the form that a store file keeps.
 pub(crate) const fn sum_over(
     tables: &'static [Table],
     left_out: &'static [(Table, &'static [u8])],
@@ -181,8 +181,8 @@ pub(crate) fn read_sum(rows: &Rows<'_>) -> Result<u64> {
     Ok(stored.map_or(0, u64::from_le_bytes))
 }
 
-/// Notes a frame as applied. Returns false if it was before, or is from before a later start of
-/// its node: an append that was repeated is in the log twice.
+/// Notes a frame as applied. Returns false if it was before, or belongs to an earlier incarnation
+/// of its node: an append that was repeated is in the log twice.
 pub(crate) fn note_frame(rows: &mut Transaction<'_>, origin: FrameOrigin) -> Result<bool> {
     let row_key = origin.node.0.to_be_bytes();
     if let Some(stored) = rows.get(CLUSTER, &row_key)? {
@@ -199,13 +199,13 @@ pub(crate) fn note_frame(rows: &mut Transaction<'_>, origin: FrameOrigin) -> Res
     Ok(true)
 }
 
-/// Returns true for a row of what a node has said, which is the same on all nodes. Position and sum
-/// have names of other lengths.
+/// Returns true for a row with a node's frames or beat, which is the same on all nodes. Position
+/// and sum have names of other lengths.
 pub(crate) fn is_node_row(row_key: &[u8]) -> bool {
     row_key.len() == size_of::<u64>() || node_of_beat(row_key).is_some()
 }
 
-/// The last start of a node of which this file has a frame.
+/// The last incarnation of a node that has a frame in this file.
 pub(crate) fn last_start(rows: &Rows<'_>, node: NodeId) -> Result<Option<u64>> {
     let Some(stored) = rows.get(CLUSTER, &node.0.to_be_bytes())? else {
         return Ok(None);

@@ -19,14 +19,14 @@ use crate::model::{CachedFile, ContentHash, Variant};
 const SHARDS_COUNT: usize = 16;
 /// Bytes read at a time to check a file.
 const CHUNK_BYTES: usize = 256 << 10;
-/// At the end of a variant's file stand this and the xxh3 of what precedes.
+/// Magic at the end of a variant's file; the xxh3 of the bytes before it follows.
 const FOOTER_MAGIC: &[u8; 8] = b"subcatV1";
 const FOOTER_BYTES: usize = 16;
 
-/// Name of the empty file by which the folder is known.
+/// Name of the empty file that marks the folder.
 pub(super) const MARK: &str = "mark";
 
-/// Contents by their SHA-256, and those that are open.
+/// Blobs by their SHA-256, and those that are open.
 pub(crate) struct BlobStore {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) dir: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct BlobStore {
     puts_count: AtomicU64,
     /// Bytes that were written since the start.
     written_bytes: AtomicU64,
-    /// True if this is the folder, and the disk refused its mark.
+    /// True if the folder is the right one, and the disk refused its mark.
     is_mark_due: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ struct OpenBlobEntry {
 }
 
 impl BlobStore {
-    /// The contents in `dir`; new ones come by `tmp`, in the same file system.
+    /// The blobs in `dir`; new ones come by `tmp`, in the same file system.
     pub(crate) fn new(disk: Arc<dyn Disk>, dir: PathBuf, tmp: PathBuf) -> Self {
         Self {
             disk,
@@ -67,19 +67,19 @@ impl BlobStore {
         }
     }
 
-    /// Keeps at most `blobs_max` blobs open from the next opening on (at least one in each shard).
+    /// Keeps up to `blobs_max` blobs open from the next opening on (one or more in each shard).
     pub(crate) fn keep_open(&self, blobs_max: usize) {
         let shard_max = blobs_max.min(OPEN_BLOBS_MAX) / SHARDS_COUNT;
         self.shard_max.store(shard_max.max(1), Ordering::Relaxed);
     }
 
-    /// Does something that takes a descriptor. When there is none left, what is kept open for a
-    /// next time only is closed, and it is tried once more.
+    /// Calls something that takes a descriptor. When there is none left, unused blobs that are kept
+    /// open are closed, and the call is tried once more.
     fn with_descriptor<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
         match work() {
             Err(error) if is_out_of_descriptors(&error) => {
                 for shard in &self.open {
-                    // Those that are being sent stay open: their senders hold them.
+                    // Blobs that are being sent stay open: their senders hold them.
                     shard.write().clear();
                 }
                 work()
@@ -88,8 +88,8 @@ impl BlobStore {
         }
     }
 
-    /// Stores a content durably; one that is there already is checked, and repaired if need be.
-    /// Returns its identity and its xxh3.
+    /// Stores a blob durably; one that is there already is checked, and repaired if need be.
+    /// Returns its SHA-256 and its xxh3.
     pub(crate) fn put(&self, content: &[u8]) -> Result<(ContentHash, u64)> {
         assert!(content.len() as u64 <= BLOB_BYTES_MAX);
         let hash = hash_of(content);
@@ -97,7 +97,7 @@ impl BlobStore {
         let path = self.path(&hash, Variant::Identity);
         self.with_descriptor(|| {
             match self.check_file(&path, content.len() as u64, checksum) {
-                // Whoever put it there may have been stopped before its name was durable.
+                // An earlier writer may have been stopped before the name was durable.
                 Ok(_) => self.sync_name(&path),
                 Err(error) if is_out_of_descriptors(&error) => Err(error),
                 Err(_) => {
@@ -131,7 +131,7 @@ impl BlobStore {
         Ok(self.remember(hash, variant, blob))
     }
 
-    /// Puts a content of this store into another one.
+    /// Copies a blob of this store into another one.
     ///
     /// Errors: [`Error::Corrupt`] when it is missing or damaged here.
     pub(crate) fn copy(&self, file: &CachedFile, to: &Self) -> Result<()> {
@@ -141,8 +141,7 @@ impl BlobStore {
         opened
             .read_at(&mut content, 0)
             .map_err(Error::io("read", &path))?;
-        // xxh3 finds accidents only: a backup must not hold a content that is not what its name
-        // says.
+        // xxh3 finds accidents only: a backup must not hold a blob that does not match its name.
         if hash_of(&content) != file.content {
             let name = self.name_of(&path);
             return Err(Error::corrupt(name, 0, "content that matches its SHA-256"));
@@ -150,7 +149,7 @@ impl BlobStore {
         to.put(&content).map(drop)
     }
 
-    /// Takes a content from another store under a second name (a hard link), if it is whole there.
+    /// Takes a blob from another store under a second name (a hard link), if it is intact there.
     /// Durable after [`BlobStore::sync_names`]. Returns false when it must be copied.
     pub(crate) fn adopt(&self, file: &CachedFile, from: &Self) -> Result<bool> {
         if from.check_content(file).is_err() {
@@ -160,11 +159,11 @@ impl BlobStore {
         self.disk.create_dir(folder_of(&path))?;
         let source = from.path(&file.content, Variant::Identity);
         // Whatever the reason (another owner, too many names, a file system without links), a copy
-        // is as good, and its own errors are reported.
+        // serves as well, and reports its own errors.
         Ok(self.disk.link(&source, &path).is_ok())
     }
 
-    /// Makes the names of all contents durable.
+    /// Makes the names of all blobs durable.
     pub(crate) fn sync_names(&self) -> Result<()> {
         for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
             if folder.is_dir {
@@ -174,17 +173,18 @@ impl BlobStore {
         self.disk.sync_dir(&self.dir)
     }
 
-    /// Opens a content or a variant of it. Cost: one look-up when it is open already; otherwise
-    /// the file is opened, read once to check it, and mapped.
+    /// Opens a blob or a variant of it. Cost: one look-up when it is open already; otherwise the
+    /// file is opened, read once to check it, and mapped.
     ///
-    /// Errors: the content is missing or damaged. A variant that is damaged is removed and `None`.
+    /// Errors: the blob is missing or damaged. A damaged variant is removed, and `None` is
+    /// returned.
     pub(crate) fn open(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
         let hash = &file.content;
         if let Some(entry) = self.shard(hash).read().get(&(*hash, variant))
             && !entry.blob.is_truncated()
         {
-            // Read, not advanced: the order of openings is exact enough, and a counter that every
-            // request writes would move its cache line from core to core.
+            // Read, not advanced: the order of openings is exact enough, and a counter written by
+            // every request would move its cache line from core to core.
             let now = self.clock.load(Ordering::Relaxed);
             entry.last_used.store(now, Ordering::Relaxed);
             return Ok(Some(Arc::clone(&entry.blob)));
@@ -214,20 +214,20 @@ impl BlobStore {
         }
     }
 
-    /// Checks a content against its length, its xxh3 and its name.
+    /// Checks a blob against its length, its xxh3 and its name.
     pub(crate) fn check_content(&self, file: &CachedFile) -> Result<()> {
         let path = self.path(&file.content, Variant::Identity);
         let opened = self.check_file(&path, file.size_bytes, file.checksum)?;
         self.check_hash(&*opened, &path, &file.content)
     }
 
-    /// Returns true if there is a file of this content here, whole or not. Cost: a system call.
+    /// Returns true if there is a file of this blob here, intact or not. Cost: a system call.
     pub(super) fn is_here(&self, content: &ContentHash) -> Result<bool> {
         let path = self.path(content, Variant::Identity);
         Ok(self.disk.size_bytes(&path)?.is_some())
     }
 
-    /// Reads a content; `None` if it is not here.
+    /// Reads a blob; `None` if it is not here.
     ///
     /// Errors: [`Error::Corrupt`] if it is damaged.
     pub(crate) fn read(&self, content: &ContentHash) -> Result<Option<Vec<u8>>> {
@@ -247,8 +247,8 @@ impl BlobStore {
         Ok(Some(bytes))
     }
 
-    /// Puts the mark into the folder by which it is known from an empty one that stands in its
-    /// place. A folder without contents though there are files gets none: it is not the one.
+    /// Puts the mark into the folder that distinguishes it from an empty one in its place. A folder
+    /// without blobs although there are files gets none: it is the wrong one.
     pub(crate) fn mark_present(&self, has_files: bool) {
         self.is_mark_due.store(false, Ordering::Release);
         let mark = self.dir.join(MARK);
@@ -257,16 +257,16 @@ impl BlobStore {
         if is_marked || (has_files && entries.is_empty()) {
             return;
         }
-        // Without a mark nothing is forgotten and nothing is removed: a full disk loses no file.
-        // It is tried again when it is asked for.
+        // Without a mark nothing is deleted or removed: a full disk loses no file. The next check
+        // tries again to write it.
         let temporary = self.tmp.join(MARK);
         let marked = publish_file(self.disk.as_ref(), &temporary, &mark, &mut |_| Ok(()));
         self.is_mark_due.store(marked.is_err(), Ordering::Release);
     }
 
-    /// Errors: this is not the folder in which contents were stored.
+    /// Errors: this is not the folder in which blobs were stored.
     pub(crate) fn ensure_present(&self, has_files: bool) -> Result<()> {
-        // Only after a mark that failed: a folder that lost its mark is not the one.
+        // Only after a mark that failed: a folder that lost its mark is the wrong one.
         if self.is_mark_due.load(Ordering::Acquire) {
             self.mark_present(has_files);
         }
@@ -278,19 +278,19 @@ impl BlobStore {
         Err(Error::corrupt("blobs", 0, expected))
     }
 
-    /// Bytes written since the start, those of files that are gone again included.
+    /// Count of bytes written since the start, those of removed files included.
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes.load(Ordering::Relaxed)
     }
 
-    /// Notes that a content was served at this second. Not durable: a power cut may lose it.
+    /// Notes that a blob was served at this second. Not durable: a power cut may lose it.
     pub(crate) fn note_served(&self, content: &ContentHash, seconds: i64) -> Result<()> {
         let path = self.path(content, Variant::Identity);
         self.disk.set_modified(&path, seconds)
     }
 
-    /// Removes a content and its variants. The caller knows that no file refers to it. Whoever has
-    /// it open can read it to its end.
+    /// Removes a blob and its variants. The caller knows that no file refers to it. Readers that
+    /// have it open can read it to its end.
     pub(crate) fn remove(&self, content: &ContentHash) -> Result<()> {
         // The content last: a variant alone would not be found again.
         for variant in [Variant::Brotli, Variant::Gzip, Variant::Identity] {
@@ -316,7 +316,7 @@ impl BlobStore {
         self.sync_name(path)
     }
 
-    /// A name for a file that is being written.
+    /// A temporary name for a file that is being written.
     pub(super) fn temporary(&self) -> PathBuf {
         let put = self.puts_count.fetch_add(1, Ordering::Relaxed);
         self.tmp.join(format!("blob-{put}"))
@@ -332,7 +332,7 @@ impl BlobStore {
         self.disk.sync_dir(&self.dir)
     }
 
-    /// Opens a file whose length and xxh3 are these.
+    /// Opens a file and checks its length and xxh3.
     pub(super) fn check_file(
         &self,
         path: &Path,
@@ -374,7 +374,7 @@ impl BlobStore {
         Ok(())
     }
 
-    /// Opens a variant, checked against its footer; `None` if it was not made.
+    /// Opens a variant and checks it against its footer; `None` if it was not made.
     pub(super) fn open_variant(&self, path: &Path) -> Result<Option<Arc<Blob>>> {
         let Some(opened) = self.disk.open(path)? else {
             return Ok(None);
@@ -421,7 +421,7 @@ impl BlobStore {
         Arc::clone(&entry.blob)
     }
 
-    /// Closes a content for those who come later.
+    /// Closes a blob for later callers; those that hold it keep it.
     pub(super) fn forget(&self, hash: &ContentHash, variant: Variant) {
         self.shard(hash).write().remove(&(*hash, variant));
     }
@@ -431,7 +431,7 @@ impl BlobStore {
         &self.open[usize::from(hash.0[0]) % SHARDS_COUNT]
     }
 
-    /// The file of a content or of a variant of it.
+    /// Path of a blob or of a variant of it.
     pub(super) fn path(&self, hash: &ContentHash, variant: Variant) -> PathBuf {
         let hex = hash.to_string();
         let extension = match variant {
@@ -453,7 +453,7 @@ impl BlobStore {
     }
 }
 
-/// The SHA-256 of a content.
+/// SHA-256 of a blob's bytes.
 pub fn hash_of(content: &[u8]) -> ContentHash {
     ContentHash(Sha256::digest(content).into())
 }
@@ -491,7 +491,7 @@ fn read_all(
     Ok(())
 }
 
-/// The hash that a file's name is, in lower case or not.
+/// Parses a file's name as a hash, in lower case or not.
 pub(super) fn parse_hash(hex: &str) -> Option<ContentHash> {
     let mut hash = [0; 32];
     let is_plain = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
@@ -550,8 +550,8 @@ mod tests {
         assert!(dir.path().join("blobs/ed").join(hex).exists());
     }
 
-    /// Whoever wrote it may have been stopped, or be about to sync its name: it must be durable
-    /// before the second caller is told that it is stored.
+    /// The writer may have been stopped, or be about to sync its name: the name must be durable
+    /// before the second caller learns that the blob is stored.
     #[test]
     fn a_content_that_is_there_without_a_durable_name_gets_one() {
         let dir = tempfile::tempdir().unwrap();

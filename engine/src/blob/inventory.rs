@@ -1,4 +1,4 @@
-//! Contents of the store: all of them, damaged ones, and those that no file refers to.
+//! Blobs of the store: all of them, damaged ones, and orphans.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,29 @@ use crate::disk::{DirEntry, is_of_others};
 use crate::error::{Error, Result};
 use crate::model::{CachedFile, ContentHash, Variant};
 
-/// Contents that files refer to, with one of these files.
+/// Blobs that files refer to, each with one of these files.
 type Referenced = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
-/// A fault of the content store.
+/// A fault of the blob store.
 pub(crate) enum BlobFinding {
-    /// A content that files refer to is missing or damaged.
+    /// A blob that files refer to is missing or damaged.
     Damaged(ContentHash, Error),
     /// A variant is damaged; removing it repairs that.
     DamagedVariant(String),
-    /// A content, or a variant of one, that no file refers to: its store was interrupted, or its
-    /// file was forgotten.
+    /// A blob, or a variant of one, that no file refers to: storing it was interrupted, or its file
+    /// was deleted.
     Orphan(Orphan),
-    /// A file that is not a content.
+    /// A file that is not a blob.
     Foreign(String),
 }
 
-/// A content in the store, with its variants.
+/// A blob in the store, with its variants.
 pub(crate) struct StoredContent {
     pub(crate) content: ContentHash,
     /// Bytes of all its files.
     pub(crate) size_bytes: u64,
-    /// Time of its last service, in seconds; that of its store if it was never noted.
+    /// Time in seconds at which it was last served; if that was never noted, at which it was
+    /// stored.
     pub(crate) served_seconds: i64,
 }
 
@@ -54,7 +55,7 @@ impl BlobStore {
         for (hash, file) in referenced {
             let path = self.path(hash, Variant::Identity);
             let checked = self.check_file(&path, file.size_bytes, file.checksum);
-            // The xxh3 comes from `state.redb`, the SHA-256 is the name: both must agree with the
+            // The xxh3 comes from `state.redb`, and the SHA-256 is the name: both must match the
             // bytes.
             let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
             if let Err(error) = checked {
@@ -77,7 +78,7 @@ impl BlobStore {
             } else {
                 None
             };
-            // Orphans are the caller's: a file may be stored under one of them just now.
+            // Orphans are left to the caller: a file with the same blob may be being stored.
             if finding.is_some() && is_repairing && !is_orphan {
                 self.disk.remove(path)?;
             }
@@ -87,7 +88,7 @@ impl BlobStore {
         Ok(findings)
     }
 
-    /// Contents, and variants of them, that no file refers to.
+    /// Blobs and variants that no file refers to.
     pub(crate) fn orphans(
         &self,
         is_referenced: &dyn Fn(&ContentHash) -> bool,
@@ -125,7 +126,7 @@ impl BlobStore {
         self.disk.remove(&orphan.path).map(drop)
     }
 
-    /// Every content. Cost: lists every file.
+    /// Every blob. Cost: lists every file.
     pub(crate) fn stored(&self) -> Result<Vec<StoredContent>> {
         let mut found: Vec<StoredContent> = Vec::new();
         self.each_file(&mut |_, entry| {
@@ -134,7 +135,7 @@ impl BlobStore {
                 return Ok(());
             };
             match found.last_mut() {
-                // They are ordered by name: the variants of a content follow it.
+                // They are ordered by name: the variants of a blob follow it.
                 Some(last) if last.content == content => last.size_bytes += entry.size_bytes,
                 _ => found.push(StoredContent {
                     content,

@@ -1,11 +1,12 @@
 //! Cached files, stored under the SHA-256 of their content.
 //!
-//! `blobs/ab/<sha256>` holds a content as it came; `<sha256>.gz` and `<sha256>.br` beside it are
-//! compressed variants, which may be deleted at any time. Identical contents share one file. The
-//! time of a content's last change is that of its last service, if there is a limit of all files.
+//! `blobs/ab/<sha256>` holds a blob as it came; `<sha256>.gz` and `<sha256>.br` beside it are
+//! compressed variants, which may be deleted at any time. Identical files share one blob. With a
+//! limit on the size of all files, a blob's modification time is the time at which it was last
+//! served.
 //!
-//! Contents may have a second home, object storage: then those that were not served lately leave
-//! this machine and come back when they are wanted (`second_home.rs`).
+//! Blobs may have a second home, object storage: then those that were not served lately leave this
+//! machine and come back when they are requested (`second_home.rs`).
 
 mod blob_store;
 mod inventory;

@@ -12,12 +12,12 @@ pub struct Blob {
     file: OsFile,
     size_bytes: usize,
     is_truncated: AtomicBool,
-    /// A number of the serving path, which has a clock.
+    /// A number for the serving path, which has a clock.
     resident_stamp: AtomicU64,
 }
 
 impl Blob {
-    /// The first `size_bytes` bytes of a file that was checked.
+    /// Wraps the first `size_bytes` bytes of a checked file.
     pub(super) fn new(mapping: Mapping, file: OsFile, size_bytes: usize) -> Self {
         assert!(size_bytes <= mapping.as_ref().len());
         Self {
@@ -35,13 +35,13 @@ impl Blob {
         &self.mapping.as_ref()[..self.size_bytes]
     }
 
-    /// Bytes from the start of `range` on, within the content, that can be read without waiting for
-    /// the disk; 0 if the first is not in memory. Cost: a system call.
+    /// Count of bytes from the start of `range`, within the blob, that can be read without waiting
+    /// for the disk; 0 if the first is not in memory. Cost: a system call.
     pub fn resident_bytes(&self, range: Range<usize>) -> usize {
         self.mapping.resident_bytes(range)
     }
 
-    /// The number that was noted when the whole content was last known to be in memory; 0 before.
+    /// The stamp noted when the whole blob was last known to be in memory; 0 before.
     pub fn resident_stamp(&self) -> u64 {
         self.resident_stamp.load(Ordering::Relaxed)
     }
@@ -51,13 +51,13 @@ impl Blob {
         self.resident_stamp.store(stamp, Ordering::Relaxed);
     }
 
-    /// The open file, for zero-copy: its first [`Blob::size_bytes`] bytes are the content.
+    /// The open file, for zero-copy: its first [`Blob::size_bytes`] bytes are the blob.
     pub fn file(&self) -> &OsFile {
         &self.file
     }
 
-    /// Marks the file as truncated, as a sender or reader found: it is opened and checked
-    /// anew when it is wanted next.
+    /// Marks the file as truncated, as found by a sender or reader: the next request opens and
+    /// checks it anew.
     pub fn mark_truncated(&self) {
         self.is_truncated.store(true, Ordering::Release);
     }

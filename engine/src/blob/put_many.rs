@@ -1,4 +1,4 @@
-//! Many contents at once: they share the waits for the disk.
+//! Storage of many blobs at once: they share the waits for the disk.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use crate::limits::{
 use crate::model::{ContentHash, Variant};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A content that is stored, or about to be.
+/// A blob that is stored, or about to be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PutContent {
-    /// Its identity.
+    /// SHA-256 of the blob.
     pub(crate) hash: ContentHash,
-    /// Its xxh3.
+    /// xxh3 of the blob.
     pub(crate) checksum: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The second home of contents: what is stored here goes there too, and what is not here any more
-//! comes back.
+//! The second home of blobs: each blob that is stored here is uploaded there, and fetched from
+//! there when it is missing here.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,53 +13,53 @@ use crate::error::{Error, Result};
 use crate::limits::SHARED_UPLOADS_MAX;
 use crate::model::{CachedFile, ContentHash};
 
-/// Contents by their SHA-256 in object storage. There they are never changed and never removed.
+/// Blobs by their SHA-256 in object storage. There they are never changed and never removed.
 ///
 /// Methods block; they are called by threads that may wait.
 pub trait BlobSource: Send + Sync {
-    /// Name of the place: two sources with one name have the same contents.
+    /// Name of the place: two sources with one name have the same blobs.
     fn name(&self) -> String;
 
-    /// The content of this size; `None` if the source answers that it has none of this hash, or
-    /// one of another size. The caller checks it.
+    /// Returns the blob of this hash and size; `None` if the source answers that it has none, or
+    /// one of another size. The caller checks the bytes.
     ///
     /// Errors: the source cannot be reached, or refuses.
     fn get(&self, content: &ContentHash, size_bytes: u64) -> io::Result<Option<Vec<u8>>>;
 
-    /// Stores a content durably, in place of one of the same hash.
+    /// Stores a blob durably, in place of one with the same hash.
     fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()>;
 
     /// Returns true if the source has its mark. Without it, it may be another place of the same
-    /// name, and what it does not have is not lost.
+    /// name, and blobs missing there are not lost.
     ///
     /// Errors: the source cannot be reached, or refuses.
     fn has_mark(&self) -> io::Result<bool>;
 
-    /// Stores the mark. Called once after the first content was stored.
+    /// Stores the mark. Called once, after the first blob was stored.
     fn put_mark(&self) -> io::Result<()>;
 }
 
-/// The second home of the contents of one data directory, if they have one.
+/// The second home of the blobs of one data directory, if they have one.
 pub(crate) struct SecondHome {
     uploads: Uploads,
-    /// True if `uploads/` says that there is one.
+    /// True if `uploads/` names a second home.
     has_one: AtomicBool,
-    /// Absent in a process that only looks at the data directory.
+    /// Absent in a process that only inspects the data directory.
     source: OnceLock<Arc<dyn BlobSource>>,
-    /// True in a cluster: other nodes may have what is lost here, and it is not forgotten.
+    /// True in a cluster: other nodes may have blobs that are lost here, and their files are kept.
     is_shared: bool,
-    /// True since an upload has failed.
+    /// True after a failed upload.
     is_away: AtomicBool,
-    /// Uploads under way before a file is known.
+    /// Count of current uploads before their files are known.
     shared_uploads: AtomicU64,
     uploaded_count: AtomicU64,
     returned_count: AtomicU64,
-    /// Contents that wait, about: as of the last listing, less those uploaded since.
+    /// Approximate number of waiting blobs: as of the last listing, less those uploaded since.
     waiting_count: AtomicU64,
 }
 
 impl SecondHome {
-    /// The second home that the folder `uploads` tells of. `is_shared` in a cluster.
+    /// The second home recorded in the folder `uploads`. `is_shared` in a cluster.
     pub(crate) fn open(disk: Arc<dyn Disk>, uploads: PathBuf, is_shared: bool) -> Result<Self> {
         let uploads = Uploads::new(disk, uploads);
         let has_one = uploads.home()?.is_some();
@@ -82,8 +82,8 @@ impl SecondHome {
         Ok(home.is_some_and(|home| home == source.name()))
     }
 
-    /// Makes a source the second home, for which all contents that are here wait. The caller has
-    /// seen to it that `blobs` is the folder of contents.
+    /// Attaches object storage and queues every local blob for upload. The caller has checked that
+    /// `blobs` is the right folder.
     pub(crate) fn begin(&self, source: &dyn BlobSource, blobs: &BlobStore) -> Result<()> {
         let stored = blobs.stored()?;
         let contents: Vec<_> = stored.iter().map(|stored| stored.content).collect();
@@ -92,12 +92,12 @@ impl SecondHome {
         Ok(())
     }
 
-    /// Begins to use the source that is the second home.
+    /// Attaches the source of the second home.
     pub(crate) fn attach(&self, source: Arc<dyn BlobSource>) {
         assert!(self.source.set(source).is_ok(), "a source is attached once");
     }
 
-    /// Returns true if contents have a second home, be it in use or not.
+    /// Returns true if blobs have a second home, in use or not.
     pub(crate) fn is_there(&self) -> bool {
         self.has_one.load(Ordering::Acquire)
     }
@@ -107,8 +107,8 @@ impl SecondHome {
         self.is_shared
     }
 
-    /// Returns true if a content that leaves this machine comes back: from its second home, or, in
-    /// a cluster, by the fetch of whoever misses it.
+    /// Returns true if a blob removed from this machine can be fetched again: from its second home,
+    /// or, in a cluster, by the node that misses it.
     pub(crate) fn comes_back(&self) -> bool {
         self.is_shared || self.is_there()
     }
@@ -118,7 +118,7 @@ impl SecondHome {
         self.source.get().is_some()
     }
 
-    /// Lets a content that was stored here wait for its upload. Called before a file refers to it.
+    /// Queues a blob that was stored here for upload. Called before a file refers to it.
     pub(crate) fn note_stored(&self, content: &ContentHash) -> Result<()> {
         if self.is_there() {
             self.uploads.add(content)?;
@@ -126,26 +126,26 @@ impl SecondHome {
         Ok(())
     }
 
-    /// Returns true if a content waits for its upload: it is here only. Cost: a system call.
+    /// Returns true if a blob is queued for upload: it is here only. Cost: a system call.
     pub(crate) fn is_waiting(&self, content: &ContentHash) -> Result<bool> {
         Ok(self.is_there() && self.uploads.contains(content)?)
     }
 
-    /// Returns true if a content can be removed here: it would come back. Cost: a system call.
+    /// Returns true if a blob can be removed here: it would come back. Cost: a system call.
     pub(crate) fn has(&self, content: &ContentHash) -> Result<bool> {
         Ok(self.comes_back() && !self.is_waiting(content)?)
     }
 
-    /// Returns true if a content whose files are not here is elsewhere.
+    /// Returns true if a blob has no file here, and is elsewhere.
     pub(crate) fn is_elsewhere(&self, content: &ContentHash, blobs: &BlobStore) -> Result<bool> {
         Ok(self.has(content)? && !blobs.is_here(content)?)
     }
 
-    /// Brings a content back that could not be opened here. Returns false if it is in no other
-    /// place. The caller has seen to it that `blobs` is the folder of contents, with space.
+    /// Fetches a blob that could not be opened here. Returns false if it is in no other place. The
+    /// caller has checked that `blobs` is the right folder, with space.
     ///
-    /// Errors: [`Error::Source`] if the source cannot tell now, if it has not its mark, or if
-    /// another node may have it.
+    /// Errors: [`Error::Source`] if the source cannot answer now, if its mark is missing, or if
+    /// another node may have the blob.
     pub(crate) fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
         let action = "get a cached file from";
         let Some(source) = self.source.get() else {
@@ -178,7 +178,7 @@ impl SecondHome {
         Ok(true)
     }
 
-    /// All contents that wait. Cost: lists the folder.
+    /// All queued blobs. Cost: lists the folder.
     pub(crate) fn waiting(&self) -> Result<Vec<ContentHash>> {
         if !self.is_there() {
             return Ok(Vec::new());
@@ -189,9 +189,9 @@ impl SecondHome {
         Ok(waiting)
     }
 
-    /// Uploads a content at once that other nodes of a cluster will look for; returns true if it is
-    /// there. Otherwise it is to wait: the last upload has failed, or enough of them are under way,
-    /// whose callers hold threads that others need.
+    /// Uploads a blob at once, so that other nodes of a cluster find it; returns true if it is
+    /// there. Otherwise it must be queued: the last upload has failed, or the maximum number is in
+    /// progress: their callers hold threads that others need.
     pub(crate) fn upload_shared(&self, content: &[u8]) -> bool {
         let Some(source) = self.source.get().filter(|_| self.is_shared) else {
             return false;
@@ -212,9 +212,9 @@ impl SecondHome {
         is_uploaded
     }
 
-    /// Uploads a content, which does not wait then.
+    /// Uploads a blob and takes it from the queue.
     ///
-    /// Errors: [`Error::Source`]; it waits on.
+    /// Errors: [`Error::Source`]; the blob stays queued.
     pub(crate) fn upload(&self, content: &ContentHash, bytes: Vec<u8>) -> Result<()> {
         let source = self.source.get().expect("a source is in use");
         let put = source.put(content, bytes);
@@ -222,7 +222,7 @@ impl SecondHome {
         let action = "put a cached file into";
         put.map_err(|source| Error::Source { action, source })?;
         if !self.uploads.is_marked()? {
-            // Once: a source that has lost its mark is not the one that had the contents.
+            // Once: a source that has lost its mark is not the one that had the blobs.
             let put = source.put_mark();
             put.map_err(|source| Error::Source { action, source })?;
             self.uploads.set_marked()?;
@@ -231,7 +231,7 @@ impl SecondHome {
         self.forget(content)
     }
 
-    /// Lets a content wait no longer. The caller knows that no file refers to it, or that it is
+    /// Takes a blob from the queue. The caller knows that no file refers to it, or that it is
     /// uploaded.
     pub(crate) fn forget(&self, content: &ContentHash) -> Result<()> {
         self.uploads.remove(content)?;
@@ -242,7 +242,7 @@ impl SecondHome {
         Ok(())
     }
 
-    /// Gives a copy of the data directory the same second home, for which the same contents wait.
+    /// Gives a copy of the data directory the same second home, with the same blobs queued.
     pub(crate) fn copy_to(&self, copy: &Self) -> Result<()> {
         match self.uploads.home()? {
             Some(home) => copy.uploads.begin(&home, &self.uploads.waiting()?),
@@ -250,7 +250,7 @@ impl SecondHome {
         }
     }
 
-    /// Contents that were uploaded and that came back since the start, and those that wait.
+    /// Numbers of blobs uploaded and fetched since the start, and of those queued.
     pub(crate) fn figures(&self) -> [u64; 3] {
         let figures = [
             &self.uploaded_count,

@@ -1,9 +1,9 @@
-//! Contents that the second home does not have yet.
+//! Blobs that the second home does not have yet.
 //!
 //! `uploads/` holds an empty file for each of them, named by its hash, and the file `mark` with the
-//! name of the second home, if there is one. So a content that is neither here nor waiting is
-//! elsewhere, and one that waits is here only. The name of a waiting content is durable before a
-//! row names the content: killed at any point, none is taken for uploaded that is not. The file
+//! name of the second home, if there is one. So a blob that is neither here nor queued is
+//! elsewhere, and a queued one is here only. The name of a queued blob is durable before a row
+//! refers to the blob: after a kill at any point, no blob counts as uploaded that is not. The file
 //! `marked` says that the second home has got a mark of its own.
 
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::disk::{Disk, publish_file, read_file};
 use crate::error::{Error, Result};
 use crate::model::ContentHash;
 
-/// The file without which the folder tells nothing.
+/// The file without which the folder is not in use.
 const MARK: &str = "mark";
-/// The same before it has its name.
+/// Name of the mark until it is complete.
 const NEW_MARK: &str = "mark.new";
-/// The file that says that the second home has got its own mark.
+/// The file that records that the second home has its own mark.
 const MARKED: &str = "marked";
 
 /// The folder `uploads/`.
@@ -28,7 +28,7 @@ pub(super) struct Uploads {
 }
 
 impl Uploads {
-    /// The folder `dir`, which need not be there.
+    /// Uploads in the folder `dir`, which may be missing.
     pub(super) fn new(disk: Arc<dyn Disk>, dir: PathBuf) -> Self {
         Self { disk, dir }
     }
@@ -39,7 +39,7 @@ impl Uploads {
         Ok(mark.map(|mark| String::from_utf8_lossy(&mark).into_owned()))
     }
 
-    /// Lets contents have the second home `home`, for which all of these wait.
+    /// Sets `home` as the second home, with all of these blobs queued.
     pub(super) fn begin(&self, home: &str, contents: &[ContentHash]) -> Result<()> {
         self.disk.create_dir(&self.dir)?;
         self.disk.remove(&self.dir.join(MARKED))?;
@@ -47,7 +47,7 @@ impl Uploads {
             self.disk.create(&self.path(content))?;
         }
         self.disk.sync_dir(&self.dir)?;
-        // Last: with the mark, one that does not wait counts as uploaded.
+        // Last: with the mark, a blob that is not queued counts as uploaded.
         let (new, mark) = (self.dir.join(NEW_MARK), self.dir.join(MARK));
         publish_file(self.disk.as_ref(), &new, &mark, &mut |out| {
             out.write_all(home.as_bytes())
@@ -60,32 +60,32 @@ impl Uploads {
         Ok(self.disk.size_bytes(&self.dir.join(MARKED))?.is_some())
     }
 
-    /// Remembers that the second home has got its mark. A power cut may take that back: it gets it
-    /// twice then.
+    /// Remembers that the second home has its mark. A power cut may undo that: it gets it twice
+    /// then.
     pub(super) fn set_marked(&self) -> Result<()> {
         self.disk.create(&self.dir.join(MARKED)).map(drop)
     }
 
-    /// Lets a content wait, durably.
+    /// Queues a blob, durably.
     pub(super) fn add(&self, content: &ContentHash) -> Result<()> {
         if !self.contains(content)? {
             self.disk.create(&self.path(content))?;
         }
-        // Also for one that was there: whoever made it may not have made it durable.
+        // Also for an existing name: its creator may not have made it durable.
         self.disk.sync_dir(&self.dir)
     }
 
-    /// Returns true if a content waits. Cost: a system call.
+    /// Returns true if a blob is queued. Cost: a system call.
     pub(super) fn contains(&self, content: &ContentHash) -> Result<bool> {
         Ok(self.disk.size_bytes(&self.path(content))?.is_some())
     }
 
-    /// A content does not wait any more. A power cut may take that back: it is uploaded twice then.
+    /// Takes a blob from the queue. A power cut may undo that: it is uploaded twice then.
     pub(super) fn remove(&self, content: &ContentHash) -> Result<()> {
         self.disk.remove(&self.path(content)).map(drop)
     }
 
-    /// All that wait. Cost: lists the folder.
+    /// All queued blobs. Cost: lists the folder.
     pub(super) fn waiting(&self) -> Result<Vec<ContentHash>> {
         let entries = self.disk.list(&self.dir)?.unwrap_or_default();
         Ok(entries

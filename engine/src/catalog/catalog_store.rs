@@ -1,4 +1,4 @@
-//! The catalog file, its segments, and the snapshot that readers see.
+//! The catalog file, its segments, and the snapshot for readers.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::store::{Store, Transaction};
 
 /// `catalog.redb`, `index/`, and the current snapshot.
 ///
-/// Readers load the snapshot and never wait. Everything that changes the catalog locks the writer,
-/// and calls [`Catalog::ensure_recovered`] first.
+/// Readers load the snapshot and never wait. Every change of the catalog locks the writer, and
+/// calls [`Catalog::ensure_recovered`] first.
 pub(crate) struct Catalog {
     pub(super) store: Store,
     pub(super) files: SegmentFiles,
-    /// Notes what is damaged, for the log.
+    /// Receives damage, for the log.
     pub(super) damage: Arc<DamageLog>,
     /// Memory that imports share.
     pub(crate) import_memory: Arc<MemoryBudget>,
@@ -72,12 +72,12 @@ impl Catalog {
         &self.store
     }
 
-    /// Returns true if something lives in the delta only.
+    /// Returns true if some commits are in the delta only.
     pub(crate) fn has_delta(&self) -> bool {
         self.has_delta.load(Ordering::Acquire)
     }
 
-    /// Numbers of reindex jobs and of merges that were done.
+    /// Counts of finished reindex jobs and merges.
     pub(crate) fn jobs_done(&self) -> (u64, u64) {
         (
             self.reindex_jobs_done.load(Ordering::Relaxed),
@@ -90,7 +90,7 @@ impl Catalog {
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
         let applied = self.apply(&mut writer, |rows| apply_catalog(rows, frame))?;
-        // A frame that changes nothing has no journal row, and nothing to show.
+        // A frame without changes has no journal row, and nothing to show.
         if !applied.changes.is_empty() {
             let shown = self.show_changes(&mut writer, &[applied.number], &applied.changes);
             if let Err(error) = shown {
@@ -105,7 +105,7 @@ impl Catalog {
     pub(super) fn show_later(&self, writer: &mut Writer, error: &Error) {
         // Half shown: a recovery shows the rest from the journal.
         writer.require_recovery();
-        // Whoever changes something next tries again, and maintenance each second.
+        // The next change tries again, and maintenance each second.
         if self.ensure_recovered(writer).is_err() {
             self.damage.note(error, Treatment::ShownLater);
         }
@@ -128,7 +128,7 @@ impl Catalog {
             // Without space nothing was tried.
             Err(error @ Error::Space { .. }) => Err(error),
             Err(error) => {
-                // The outcome is open: the file may hold records that nothing here knows of.
+                // The outcome is open: the file may hold records that are unknown here.
                 writer.require_recovery();
                 Err(error)
             }
@@ -144,8 +144,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Moves committed changes into the delta and publishes a snapshot with them. A delta that is
-    /// full becomes a segment file at once: a start builds it again, and it takes memory.
+    /// Moves committed changes into the delta and publishes a snapshot with them. A full delta
+    /// becomes a segment file at once: it takes memory, and a start would have to build it again.
     pub(super) fn show_changes(
         &self,
         writer: &mut Writer,
@@ -167,8 +167,7 @@ impl Catalog {
                 Some(stored) => Some(decode_record(change.id, stored)?),
                 None => None,
             };
-            // An inactive record is stored but not searched: a version of it in the delta must go,
-            // too.
+            // An inactive record is stored but not searched: its version in the delta must go, too.
             match record.filter(|record| record.is_active) {
                 Some(record) => writer.delta_mut().insert(record)?,
                 None => {
@@ -200,7 +199,7 @@ impl Catalog {
                 writer.mark_tombstones_stored();
                 Ok(())
             }
-            // Without space nothing was tried: the new files serve nobody, and take what is short.
+            // Without space nothing was tried: the new files serve nothing, and take what is short.
             Err(error @ Error::Space { .. }) => {
                 for live in change.made {
                     self.files.remove(live.number())?;
@@ -214,7 +213,7 @@ impl Catalog {
         }
     }
 
-    /// Publishes a snapshot of what the writer has.
+    /// Publishes a snapshot of the writer's segments and delta.
     pub(super) fn publish(&self, writer: &mut Writer) {
         // Before the snapshot: a search that finds a record of the delta can request its reindex at
         // once.

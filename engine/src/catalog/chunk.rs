@@ -1,5 +1,5 @@
 //! Chunks of an import: groups that are committed, and shown together. The `writer` module draws
-//! their life.
+//! their states.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::store::Transaction;
 /// Committed records that are not searchable yet.
 pub(super) struct Chunk {
     token: ChunkToken,
-    /// Numbers of its commits; the journal has them until the chunk is shown.
+    /// Sequence numbers of its commits; the journal has them until the chunk is shown.
     commits: Vec<u64>,
     /// Records that its commits changed.
     changes: Vec<RecordChange>,
-    /// Bytes of these records as they are stored.
+    /// Size of these records' stored bytes.
     stored_bytes: usize,
 }
 
@@ -98,8 +98,7 @@ impl Catalog {
         let mut writer = self.writer.lock();
         if let Err(error) = self.ensure_recovered(&mut writer) {
             if let Some(chunk) = chunk {
-                // Its earlier groups are durable: the recovery that succeeds shows them from the
-                // journal.
+                // Its earlier groups are durable: the next recovery shows them from the journal.
                 writer.abandon_chunk(chunk.token);
             }
             return Err(error);
@@ -131,8 +130,8 @@ impl Catalog {
 
     /// Builds a segment of a chunk, or puts a small one into the delta, and shows it.
     ///
-    /// The segment is built and written without the lock: others commit meanwhile, and searches
-    /// of their records do not wait for a large import.
+    /// The segment is built and written without the lock: other threads commit at the same time,
+    /// and searches of their records do not wait for a large import.
     fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
         if chunk.fits_in_delta() {
             return self.show_in_delta(chunk);
@@ -143,11 +142,11 @@ impl Catalog {
                 builder.add(&decode_record(change.id, stored)?)?;
             }
         }
-        // Nothing in it is active: all there is to show is that older versions are gone.
+        // None of its records is active: only the removal of older versions is left to show.
         if builder.is_empty() {
             return self.show_in_delta(chunk);
         }
-        // The chunk is open: nobody removes a file that the manifest does not name yet.
+        // The chunk is open: a file that the manifest does not name yet is not removed.
         let number = self.files.next_number();
         let segment = self.finish_segment(number, builder)?;
         self.show_as_segment(chunk, LiveSegment::new(number, segment))
@@ -162,7 +161,7 @@ impl Catalog {
         for change in &chunk.changes {
             if !ended.is_overtaken(change.id) {
                 let mut change = change.clone();
-                // A recovery has shown a version of it: that one goes, as any older one.
+                // A recovery has shown a version of it: that one is replaced like any older one.
                 change.was_there |= ended.was_recovered;
                 newest.push(change);
             }
@@ -201,11 +200,11 @@ impl Catalog {
     }
 }
 
-/// Of each record of the chunk, deletes every version but the newest: the chunk's own if another
+/// Deletes every version of the chunk's records but the newest: the chunk's own version if another
 /// commit has overtaken it, else all that are shown by now.
 ///
-/// Cost: one look-up in each segment for each record that was there before; none for new records,
-/// which a first import consists of.
+/// Cost: one look-up in each segment for each record that was there before; none for new records. A
+/// first import has no others.
 fn mark_old_versions(
     writer: &mut Writer,
     made: &mut LiveSegment,

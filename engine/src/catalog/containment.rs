@@ -1,7 +1,7 @@
-//! Records whose stored values are damaged: each costs only itself.
+//! Records with damaged stored values: each costs only itself.
 //!
 //! Such a record is neither found nor served; its own paths answer with an error that names it. Its
-//! id is kept in a table, so that this is so after a restart too, until it is imported again or
+//! id is kept in a table, so that it stays left out after a restart, until it is imported again or
 //! deleted.
 
 use super::catalog_store::Catalog;
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 /// Result of a step of the scrubber over the records.
 pub(crate) struct ScrubbedRecords {
-    /// Row key from which to go on; `None` at the end.
+    /// Row key from which to continue; `None` at the end.
     pub(crate) next: Option<Vec<u8>>,
     /// Records that cannot be read.
     pub(crate) damaged_count: u64,
@@ -26,13 +26,13 @@ pub(crate) struct ScrubbedRecords {
 /// A record that is left out from now on.
 struct LeftOut {
     id: RecordId,
-    /// True if it was found until now.
+    /// True if searches found it until now.
     was_live: bool,
 }
 
 impl Catalog {
-    /// Leaves records out of searches whose stored values are damaged. Those that have been
-    /// replaced meanwhile stay.
+    /// Leaves records with damaged stored values out of searches. Those that have been replaced in
+    /// the meantime stay.
     pub(crate) fn contain(&self, ids: &[RecordId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -51,7 +51,7 @@ impl Catalog {
         }
         let left_out = self.leave_out(&mut writer, damaged, false);
         if left_out.is_err() {
-            // Half done: a recovery reads everything again.
+            // Only half done: a recovery reads everything again.
             writer.require_recovery();
         }
         left_out?;
@@ -59,7 +59,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Reads some records from a row key on, and leaves out those that are damaged.
+    /// Reads some records, beginning at a row key, and leaves out the damaged ones.
     pub(crate) fn scrub_records(&self, from: &[u8], count_max: usize) -> Result<ScrubbedRecords> {
         let batch = self.read_records(from, count_max)?;
         let ids: Vec<RecordId> = batch
@@ -91,7 +91,7 @@ impl Catalog {
             self.damage.note(&error, Treatment::RecordLeftOut);
             let was_in_segment = writer.mark_deleted(id)?;
             let was_in_delta = writer.delta_mut().remove(id)?;
-            // Of one whose document is not there yet nothing is known: nearly all are active.
+            // Nothing is known of a record without a document: nearly all are active.
             let was_live = was_in_segment || was_in_delta || is_replay;
             left_out.push(LeftOut { id, was_live });
         }
@@ -100,13 +100,13 @@ impl Catalog {
         }
         writer.delta_mut().build()?;
         match self.store.write(|rows| note_left_out(rows, &left_out)) {
-            // Whoever meets the damage next notes it again: a full disk prevents no reads.
+            // The next reader of the damage notes it again: a full disk prevents no reads.
             Err(Error::Space { .. }) => Ok(()),
             written => written,
         }
     }
 
-    /// Derives the numbers of the table `meta` anew if they are damaged.
+    /// Derives damaged numbers of the table `meta` anew.
     pub(super) fn repair_numbers(&self) -> Result<()> {
         let damage = self.store.read(|rows| {
             let mut damage = Vec::new();
@@ -125,7 +125,7 @@ impl Catalog {
             return Ok(());
         }
         self.store.write(|rows| {
-            // Both: one scan more or less does not matter in this case.
+            // Both: one scan more does not matter here.
             let applied = last_commit(rows)?;
             rows.put(META, APPLIED, &encode_number(applied))?;
             let active = count_active(rows)?;
@@ -138,22 +138,22 @@ impl Catalog {
     }
 }
 
-/// Stores the ids, and counts those as inactive that are left out now.
+/// Stores the ids, and no longer counts the records left out now as active.
 fn note_left_out(rows: &mut Transaction<'_>, left_out: &[LeftOut]) -> Result<()> {
     let mut active_count = meta_number(rows, ACTIVE)?;
     for LeftOut { id, was_live } in left_out {
         let is_new = rows.get_or_discard(DAMAGED, id.as_bytes())?.is_none();
         active_count = active_count.saturating_sub(u64::from(is_new && *was_live));
         rows.put(DAMAGED, id.as_bytes(), &[])?;
-        // Also of one whose value looks sound, and is older than another part of the directory
-        // says: a rebuild of the index would believe it.
+        // Also a record with a value that looks sound but is older than another part of the
+        // directory says: a rebuild of the index would trust it.
         rows.discredit(RECORDS, id.as_bytes())?;
     }
     rows.put(META, ACTIVE, &encode_number(active_count))
 }
 
-/// The number of the last commit that is not covered by a segment file; no commit that is in use
-/// has a greater one.
+/// Sequence number of the last commit that is not covered by a segment file; no commit in use has a
+/// greater one.
 fn last_commit(rows: &Transaction<'_>) -> Result<u64> {
     let mut last = 0;
     let span = Span {

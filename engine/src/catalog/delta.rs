@@ -1,8 +1,8 @@
 //! The delta: commits since the newest segment file, as segments on the heap (a memtable).
 //!
 //! One segment would be rebuilt by every commit, however small. So there are several, each at least
-//! twice as large as the next: a commit makes a small one, and joins those that are not. A record
-//! is thereby built as often as the delta doubles, and not as often as it changes.
+//! twice as large as the next: a commit makes a small one, and merges it with those less than twice
+//! as large. So a record is built once for each doubling of the delta, and not for each commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::index::{Segment, SegmentBuilder};
 use crate::limits::{DELTA_BYTES_MAX, DELTA_RECORDS_MAX};
 use crate::model::{Record, RecordId};
 
-/// Number of a segment that is not a file.
+/// Segment number of a segment that is not a file.
 const NO_FILE: u64 = 0;
-/// Ratio of a part to the next, at least.
+/// Minimum ratio of a part to the next.
 const PARTS_RATIO: usize = 2;
 
 /// Active records committed since the newest segment file, and their commits.
@@ -29,7 +29,7 @@ pub(super) struct Delta {
     bytes: usize,
     /// Numbers of the commits that it covers. Their journal rows go when it becomes a file.
     commits: Vec<u64>,
-    /// The records as readers see them, the largest part first.
+    /// The records in the form for readers, the largest part first.
     ///
     /// INVARIANT: each record is live in one part, or in `new_ids`.
     parts: Vec<LiveSegment>,
@@ -38,7 +38,7 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// Number of active records.
+    /// Count of active records.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
@@ -89,7 +89,7 @@ impl Delta {
         Ok(())
     }
 
-    /// Takes a record out. Returns true if it was here.
+    /// Removes a record. Returns true if it was in the delta.
     pub(super) fn remove(&mut self, id: RecordId) -> Result<bool> {
         let old = self.records.remove(&id);
         if let Some(old) = &old {
@@ -111,7 +111,7 @@ impl Delta {
     /// Brings the heap segments up to date. Cost: a record is built again once for each doubling of
     /// the records that came after it.
     ///
-    /// Errors: the delta is not what it was, and must be read anew.
+    /// Errors: the delta is incomplete now, and must be read anew.
     pub(super) fn build(&mut self) -> Result<()> {
         self.parts.retain(|part| 0 < part.live_count());
         if self.new_ids.is_empty() {

@@ -42,7 +42,7 @@ impl EncodedRecords {
         self.entries.clear();
     }
 
-    /// The records in the order in which they came.
+    /// The records in the order of their addition.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (RecordId, &[u8])> {
         let mut start = 0;
         self.entries.iter().map(move |entry| {

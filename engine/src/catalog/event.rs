@@ -8,9 +8,9 @@ use crate::model::RecordId;
 /// One change of the catalog file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CatalogEvent {
-    /// Put a record, whose stored bytes these are, in place of the one with its id.
+    /// Put a record with these stored bytes in place of the one with its id.
     PutRecord(RecordId, Vec<u8>),
-    /// Let a record be found, or not.
+    /// Make a record active, or inactive.
     SetActive(RecordId, bool),
     /// Forget a record.
     DeleteRecord(RecordId),
@@ -25,7 +25,7 @@ codec! {
 }
 
 impl CatalogEvent {
-    /// The record that it is about.
+    /// Id of the record that it changes.
     pub(crate) const fn record(&self) -> RecordId {
         match self {
             Self::PutRecord(id, _) | Self::SetActive(id, _) | Self::DeleteRecord(id) => *id,
@@ -38,7 +38,7 @@ impl CatalogEvent {
 pub(crate) enum CatalogOutcome {
     /// The record is new.
     Inserted,
-    /// The record is changed, or gone.
+    /// The record is changed or deleted.
     Changed,
     /// The record was so already.
     Unchanged,

@@ -18,13 +18,13 @@ use crate::limits::{
 };
 use crate::model::RecordId;
 
-/// Bytes of a piece of memory for records.
+/// Size of a piece of memory for records, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Sorter of records by id; of records with one id, the last is kept.
 pub(crate) struct ExternalSorter {
     data_dir: Arc<DataDir>,
-    /// Makes names of runs differ between imports.
+    /// Distinguishes the runs of several imports.
     name: String,
     budget: Arc<MemoryBudget>,
     /// Bytes taken from the budget.
@@ -33,7 +33,7 @@ pub(crate) struct ExternalSorter {
     runs: Vec<Run>,
 }
 
-/// Records in memory: their bytes one after another, and where each is.
+/// Records in memory: their bytes one after another, and the place of each.
 #[derive(Default)]
 struct RecordBatch {
     pieces: Vec<Vec<u8>>,
@@ -82,7 +82,7 @@ impl ExternalSorter {
         Ok(())
     }
 
-    /// Takes memory for another piece. Returns false if records must leave memory first.
+    /// Reserves memory for another piece. Returns false if records must be spilled first.
     fn take_piece(&mut self) -> bool {
         let is_taken = self.budget.take(PIECE_BYTES);
         if is_taken {
@@ -108,8 +108,8 @@ impl ExternalSorter {
         let name = format!("{}-{}", self.name, self.runs.len());
         let path = self.data_dir.temporary(&name);
         let batch_bytes = self.batch.memory_bytes() as u64;
-        // Refused before the file is begun: a run that filled the disk would fail the commits of
-        // others.
+        // Refused before the file is begun: a run that filled the disk would make other commits
+        // fail.
         self.data_dir
             .space_guard(FREE_BYTES_MIN + batch_bytes)
             .check()?;
@@ -134,7 +134,7 @@ impl ExternalSorter {
                 .and_then(|()| writer.write_all(stored));
             put.map_err(Error::io("write", path))?;
         }
-        // Not synced: no run outlives the process that wrote it.
+        // Not synced: a run does not outlive its process.
         let file = writer.finish()?;
         let size_bytes = file.size_bytes().map_err(Error::io("read", path))?;
         Ok(Run {
@@ -182,7 +182,7 @@ impl Drop for ExternalSorter {
     }
 }
 
-/// Gives records by id, until `each` breaks; of equal ids the one of the latest run.
+/// Merges the records by id, until `each` breaks; of equal ids the one of the latest run.
 fn merge_runs(
     runs: &mut [Run],
     each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<ControlFlow<()>>,
@@ -234,11 +234,11 @@ impl RecordBatch {
         piece.extend_from_slice(stored);
     }
 
-    /// By id; of equal ids only the last stays.
+    /// Sorts by id; of equal ids only the last stays.
     fn sort(&mut self) {
         if PARALLEL_SORT_MIN <= self.entries.len() {
-            // Nobody builds yet, so a second core is free. What follows finds two sorted runs, and
-            // merges them in one pass.
+            // Building has not begun, so a second core is free. The code below finds two sorted
+            // runs and merges them in one pass.
             let middle = self.entries.len() / 2;
             let (first, second) = self.entries.split_at_mut(middle);
             thread::scope(|scope| {
@@ -280,7 +280,7 @@ impl Run {
 
     fn take(&mut self, bytes_count: usize) -> Result<&[u8]> {
         if self.buffer.len() - self.buffer_offset < bytes_count {
-            // A record may lie across two reads: what is left of the last one moves to the front.
+            // A record may lie across two reads: the rest of the last one moves to the front.
             self.buffer.drain(..self.buffer_offset);
             self.buffer_offset = 0;
             let kept_bytes = self.buffer.len();

@@ -22,10 +22,10 @@ impl Catalog {
         }
     }
 
-    /// Runs the reindex job that was requested: flushes the delta. Returns false if none was.
+    /// Runs a requested reindex job: flushes the delta. Returns false if none was requested.
     pub(crate) fn run_reindex(&self) -> Result<bool> {
-        // Cleared before the flush: a request that comes meanwhile may be about a later commit, and
-        // must not be lost.
+        // Cleared before the flush: a request that arrives during it may be about a later commit,
+        // and must not be lost.
         if !self.is_reindex_wanted.swap(false, Ordering::AcqRel) {
             return Ok(false);
         }
@@ -44,9 +44,9 @@ impl Catalog {
 
     /// Makes a segment file of the delta and publishes it.
     ///
-    /// The file is durable before the manifest names it, and the journal rows of its commits go in
-    /// the transaction that names it: killed at any point, a restart finds each commit in exactly
-    /// one of the two.
+    /// The file is durable before the manifest names it, and the journal rows of its commits are
+    /// removed in the transaction that names it: after a kill at any point, a restart finds each
+    /// commit in exactly one of the two.
     pub(super) fn flush(&self, writer: &mut Writer) -> Result<()> {
         if writer.delta().commits().is_empty() {
             return Ok(());

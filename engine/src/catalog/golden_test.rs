@@ -1,5 +1,5 @@
-//! Bytes of a segment that is built from a fixed catalog. A server trusts a segment file whose
-//! version is the one that it builds with: so no byte may change without the version.
+//! Bytes of a segment built from a fixed catalog. A server trusts every segment file of the version
+//! that it builds with: so no byte may change without the version.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::model::{
     Timestamp, VideoType, Year,
 };
 
-/// Version, then the xxh3 of the segments, one line for each version that there was.
+/// Version, then the xxh3 of the segments, one line for each earlier version.
 const LEDGER: &str = include_str!("golden_segments.txt");
-/// More than a bitmap needs, and than an array of one holds.
+/// Enough for a bitmap, and for more than one array.
 const RECORDS: u64 = 9_000;
 
 /// Records with every field, in every form.
@@ -81,7 +81,7 @@ fn segment(numbers: std::ops::Range<u64>) -> Vec<u8> {
     bytes
 }
 
-/// Line of the ledger for what this program builds and merges.
+/// Ledger line of the segments that this program builds and merges.
 fn line() -> String {
     let built = segment(0..RECORDS);
     let open = |bytes| {

@@ -1,4 +1,4 @@
-//! Many records at once: validated, sorted by id, committed in groups, built into segments.
+//! Import of many records: validated, sorted by id, committed in groups, built into segments.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -51,7 +51,7 @@ pub(crate) fn import_records(
         return load_few(catalog, records, progress);
     }
     std::thread::scope(|scope| {
-        // Whoever is ahead waits, so that few groups and chunks are in memory. A chunk may wait
+        // The faster thread waits, so that few groups and chunks are in memory. A chunk may wait
         // for a builder, as one commit takes longer than another: it waits for the disk.
         let (group_sender, groups) = sync_channel(0);
         let reader = scope.spawn(move || send_groups(records, &group_sender));
@@ -112,7 +112,7 @@ fn load_few(
     Ok(summary)
 }
 
-/// Sends the records in groups, by id, until nobody takes them any more.
+/// Sends the records in groups, by id, until the receiver is gone.
 fn send_groups(sorter: ExternalSorter, groups: &SyncSender<Vec<CatalogEvent>>) -> Result<()> {
     let (mut group, mut group_bytes) = (Vec::new(), 0);
     sorter.drain(&mut |id, stored| {
@@ -135,7 +135,7 @@ fn send_groups(sorter: ExternalSorter, groups: &SyncSender<Vec<CatalogEvent>>) -
     Ok(())
 }
 
-/// Commits groups and hands what changed to the builders.
+/// Commits groups and hands their changes to the builders.
 struct Loader<'l> {
     catalog: &'l Catalog,
     sender: SyncSender<OpenChunk<'l>>,

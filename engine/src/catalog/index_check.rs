@@ -18,7 +18,7 @@ impl Catalog {
     /// Checks the index. If `is_repairing`, damaged segments get successors, and files that the
     /// manifest does not name are removed.
     ///
-    /// Cost: reads every segment file. The writer is locked before and after, not meanwhile.
+    /// Cost: reads every segment file. The writer is locked before and after, not during the reads.
     pub(crate) fn check_index(&self, is_repairing: bool) -> Result<Vec<IndexFinding>> {
         let mut findings = Vec::new();
         let entries = {
@@ -29,7 +29,7 @@ impl Catalog {
         let mut damaged = self.damaged_segments(&entries);
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
-        // A merge may have replaced damaged segments meanwhile: they do not matter any more.
+        // A merge may have replaced damaged segments by now: they no longer matter.
         let entries = self.store.read(ManifestEntry::read_all)?;
         damaged.retain(|(number, _)| entries.iter().any(|entry| entry.number == *number));
         for (number, damage) in damaged {
@@ -47,7 +47,7 @@ impl Catalog {
             writer = self.writer.lock();
         }
         if writer.is_writing_files() {
-            // A file that the manifest does not name may be one that is being written.
+            // A file that the manifest does not name may be still being written.
             return Ok(findings);
         }
         let numbers = writer.segment_numbers();
@@ -63,7 +63,7 @@ impl Catalog {
     fn damaged_segments(&self, entries: &[ManifestEntry]) -> Vec<(u64, Error)> {
         let mut damaged = Vec::new();
         for entry in entries {
-            // Opened anew, by name: the mapping in use would not tell that the file was removed or
+            // Opened anew, by name: the mapping in use would not show that the file was removed or
             // replaced.
             let checked = match self.files.open(entry.number) {
                 Ok(Some(segment)) => segment.verify_all(),

@@ -1,9 +1,9 @@
-//! The index as a witness of what records are.
+//! The index as a witness: a cross-check of the stored records.
 //!
-//! A disk that lost a write, and said that all went well, gives back the page as it was before, and
-//! its records with checksums that match. A segment file was written apart from it, and holds each
-//! active record as it was stored last. Where the two differ, one of them is older. Nothing tells
-//! which, as manifest and tombstones may be the older ones: the record is left out.
+//! A disk that lost a write, and reported success, returns the page with its earlier content, and
+//! its records with checksums that match. A segment file was written separately, and holds each
+//! active record as last stored. Where the two differ, one of them is older. It cannot be
+//! decided which, since manifest and tombstones may be the older ones: the record is left out.
 
 use std::collections::BTreeSet;
 
@@ -21,11 +21,11 @@ use crate::search::Snapshot;
 const BATCH_RECORDS: usize = 10_000;
 
 impl Catalog {
-    /// Leaves out those of some records, as they were read, that differ from their documents.
-    /// Returns their number. Cost: a look-up in each segment for each record.
+    /// Leaves out the records just read that differ from their documents. Returns their count.
+    /// Cost: a look-up in each segment for each record.
     ///
-    /// Many at once stay in use, and are told: a lost write concerns the few records of a page,
-    /// and a fault of the index must not cost the truth.
+    /// When too many differ at once they stay in use, and the fault is reported: a lost write
+    /// concerns the few records of a page, and a fault of the index must not cost the truth.
     pub(super) fn contain_contradicted(&self, records: &[Record]) -> Result<u64> {
         let snapshot = self.snapshot();
         let mut suspects = Vec::new();
@@ -40,7 +40,7 @@ impl Catalog {
         }
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
-        // Read once more: they may have been changed between their reading and the snapshot.
+        // Read once more: they may have changed between the first read and the snapshot.
         let mut records = Vec::new();
         for id in suspects {
             records.extend(self.stored_record_locked(id)?);
@@ -55,8 +55,8 @@ impl Catalog {
         self.leave_out_contradicted(&mut writer, contradicted)
     }
 
-    /// Leaves out all records that differ from the index, those of which only one of the two knows,
-    /// and those that the index has twice. Returns their number.
+    /// Leaves out all records that differ from the index, including those present in only one of
+    /// the two and those that the index has twice. Returns their count.
     ///
     /// Cost: a read of all records and documents, during which no change is made.
     pub(crate) fn contain_all_contradicted(&self) -> Result<u64> {
@@ -85,7 +85,7 @@ impl Catalog {
         self.leave_out_contradicted(&mut writer, contradicted)
     }
 
-    /// The records of which no segment file has the last version: the journal is their witness.
+    /// Records without their last version in a segment file: the journal is their witness.
     pub(super) fn unsettled(&self) -> Result<BTreeSet<RecordId>> {
         let (_, entries) = self.store.read(read_journal)?;
         Ok(entries.into_iter().map(|entry| entry.id).collect())
@@ -129,7 +129,7 @@ impl Catalog {
     }
 }
 
-/// Returns true if a snapshot has this record as it is, or rightly does not have it.
+/// Returns true if a snapshot has this version of the record, or is right not to have the record.
 fn is_told_by(snapshot: &Snapshot, record: &Record) -> Result<bool> {
     if snapshot.is_damaged(record.id) {
         // It is left out already.

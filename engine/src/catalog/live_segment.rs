@@ -1,4 +1,4 @@
-//! A segment file with its tombstones as they are now.
+//! A segment file with its current tombstones.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl LiveSegment {
         }
     }
 
-    /// The same segment with tombstones that were stored.
+    /// The same segment with its stored tombstones.
     pub(super) fn with_stored_tombstones(mut self, tombstones: Tombstones) -> Self {
         self.tombstones = Arc::new(tombstones);
         self
@@ -45,12 +45,12 @@ impl LiveSegment {
         &self.segment
     }
 
-    /// Documents that are not live any more.
+    /// Deleted and replaced documents.
     pub(super) fn tombstones(&self) -> &Arc<Tombstones> {
         &self.tombstones
     }
 
-    /// Returns true if the stored tombstones are not these.
+    /// Returns true if the stored tombstones differ from these.
     pub(super) fn is_dirty(&self) -> bool {
         self.is_dirty
     }
@@ -62,13 +62,13 @@ impl LiveSegment {
 
     /// Gives the document of a record a tombstone, if it is here and live. Returns true if it was.
     pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<bool> {
-        // A tombstone that is there already must not make the segment dirty: its bitmap would be
-        // copied and stored again for nothing.
+        // An existing tombstone must not make the segment dirty: its bitmap would be copied and
+        // stored again for nothing.
         if let Some(doc) = self.segment.find(id)?
             && !self.tombstones.contains(doc)
         {
-            // Copies the bitmap if a snapshot shares it: documents never vanish from a search that
-            // runs.
+            // Copies the bitmap if a snapshot shares it: documents never vanish from a running
+            // search.
             Arc::make_mut(&mut self.tombstones).insert(doc);
             self.is_dirty = true;
             return Ok(true);
@@ -76,12 +76,12 @@ impl LiveSegment {
         Ok(false)
     }
 
-    /// Bytes of memory that its part of a merge takes, at most.
+    /// Maximum memory that its part of a merge takes, in bytes.
     pub(super) fn merge_memory_bytes(&self) -> u64 {
         merge_memory_bytes(&self.segment, self.live_count())
     }
 
-    /// Number of live documents.
+    /// Count of live documents.
     pub(super) fn live_count(&self) -> u64 {
         u64::from(self.segment.len()) - self.tombstones.len()
     }

@@ -1,6 +1,6 @@
 //! Changes that come from the log of a cluster.
 //!
-//! They are committed as an import commits its groups: durable first, shown in chunks. The newest
+//! They are committed like the groups of an import: durable first, shown in chunks. The newest
 //! entries are shown at once, a long tail in large segments, which threads build while the next
 //! entries are applied.
 
@@ -34,19 +34,19 @@ type ChunkRecords = HashSet<RecordId, foldhash::fast::RandomState>;
 #[derive(Default)]
 pub(crate) struct LoggedChunk {
     chunk: Option<Chunk>,
-    /// Records that it holds: a record is in a chunk once.
+    /// Ids of its records: a record is in a chunk once.
     ids: ChunkRecords,
     /// Chunks before, the oldest first.
     building: VecDeque<BuildingChunk>,
-    /// True while one that could not be shown waits for a recovery.
+    /// True while an abandoned chunk waits for a recovery.
     is_given_up: bool,
 }
 
-/// A chunk that a thread is building. Dropped, it is waited for: the thread writes to the data
+/// A chunk that a thread is building. Dropping it waits for the thread, which writes to the data
 /// directory.
 struct BuildingChunk {
     ids: ChunkRecords,
-    /// None once it was waited for.
+    /// None after the wait for it.
     thread: Option<JoinHandle<Result<()>>>,
 }
 
@@ -65,7 +65,7 @@ impl BuildingChunk {
 impl Drop for BuildingChunk {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A chunk that could not be built was given up: a recovery shows it.
+            // A chunk that could not be built was abandoned: a recovery shows it.
             let _ = thread.join();
         }
     }
@@ -77,21 +77,21 @@ impl LoggedChunk {
         self.chunk.is_none() && self.building.is_empty() && !self.is_given_up
     }
 
-    /// Returns true if it has this record, or a chunk has that is being built.
+    /// Returns true if this chunk, or one that is being built, has the record.
     fn has(&self, id: RecordId) -> bool {
         let before = self.building.iter().map(|it| &it.ids);
         before.chain([&self.ids]).any(|ids| ids.contains(&id))
     }
 
-    /// Chunks that threads are building, the newest ones of those that were handed to threads;
-    /// `None` if one before them may not be shown.
+    /// Count of chunks that threads are building, the newest ones of all handed to threads; `None`
+    /// if an earlier one may not be shown.
     pub(crate) fn building_count(&self) -> Option<usize> {
         (!self.is_given_up).then_some(self.building.len())
     }
 
-    /// Waits until at most `count_max` chunks are being built.
+    /// Waits until no more than `count_max` chunks are being built.
     ///
-    /// Errors: the first of a chunk that was given up.
+    /// Errors: the first error of an abandoned chunk.
     pub(crate) fn wait_for_building(&mut self, count_max: usize) -> Result<()> {
         let mut outcome = Ok(());
         while let Some(oldest) = self.building.front()
@@ -112,9 +112,9 @@ impl LoggedChunk {
 }
 
 impl Catalog {
-    /// Makes frames durable, with the position up to which the log is applied then; returns an
-    /// outcome for each event, none for those of a frame that was applied before. Searches see them
-    /// after [`Catalog::show_logged`].
+    /// Makes frames durable, together with the new position in the log; returns an outcome for each
+    /// event, none for those of a frame that was applied before. Searches see them after
+    /// [`Catalog::show_logged`].
     pub(crate) fn apply_logged(
         &self,
         waiting: &mut LoggedChunk,
@@ -147,17 +147,17 @@ impl Catalog {
             Some(chunk) => OpenChunk::new(self, Arc::new(chunk))
                 .show()
                 .or_else(|_| self.ensure_recovered(&mut self.writer.lock())),
-            // One that could not be shown was given up: a recovery shows it.
+            // An abandoned one: a recovery shows it.
             None => self.ensure_recovered(&mut self.writer.lock()),
         };
-        // What was given up before is recovered before anything is shown.
+        // Abandoned chunks are recovered before any other is shown.
         waiting.is_given_up = shown.is_err();
         shown
     }
 
-    /// Lets a thread show what was applied; waits for the oldest one if there are enough.
+    /// Lets a thread show the applied frames; waits for the oldest thread if there are enough.
     ///
-    /// Errors: its chunk was given up, and this one still waits.
+    /// Errors: that thread's chunk was abandoned, and this one still waits.
     pub(crate) fn build_logged(self: &Arc<Self>, waiting: &mut LoggedChunk) -> Result<()> {
         waiting.wait_for_building(IMPORT_BUILDERS - 1)?;
         let Some(chunk) = waiting.chunk.take() else {
@@ -172,7 +172,7 @@ impl Catalog {
                 let thread = Some(thread);
                 waiting.building.push_back(BuildingChunk { ids, thread });
             }
-            // Then here, after those before it.
+            // On this thread, then, after the earlier ones.
             Err(_) => {
                 let before = waiting.wait_for_building(0);
                 let shown = OpenChunk::new(self, chunk).show();
@@ -184,7 +184,7 @@ impl Catalog {
     }
 }
 
-/// Applies those frames that were not applied before. `skipped` gets a flag for each event.
+/// Applies the frames that were not applied before. `skipped` gets a flag for each event.
 fn apply_frames(
     rows: &mut Transaction<'_>,
     frames: Vec<LoggedCatalogEvents>,
@@ -198,7 +198,7 @@ fn apply_frames(
         events,
     } in frames
     {
-        // There is one set of rules for records yet.
+        // All versions have the same rules for records.
         assert!(FRAME_VERSION <= version);
         let is_new = note_frame(rows, origin)?;
         skipped.resize(skipped.len() + events.len(), !is_new);
@@ -212,13 +212,13 @@ fn apply_frames(
     Ok(applied)
 }
 
-/// Of several changes of a record keeps the last one, in ascending order of ids.
+/// Keeps the last of several changes of a record, in ascending order of ids.
 fn keep_newest(changes: &mut Vec<RecordChange>) {
     changes.sort_by_key(|change| change.id);
     changes.dedup_by(|later, kept| {
         let is_same = later.id == kept.id;
         if is_same {
-            // Whether there was one before is what the first has found.
+            // The first change knows if there was a record before.
             kept.stored = later.stored.take();
         }
         is_same

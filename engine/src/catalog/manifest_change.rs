@@ -1,4 +1,4 @@
-//! A change of the manifest: which segment files there are.
+//! A change of the manifest, the list of segment files in effect.
 
 use super::live_segment::LiveSegment;
 use super::tables::{JOURNAL, ManifestEntry, SEGMENTS, TOMBSTONES};
@@ -18,8 +18,8 @@ pub(super) struct ManifestChange<'c> {
 impl ManifestChange<'_> {
     /// Writes the change, with the tombstones of all segments that lack some on disk.
     ///
-    /// Both in one transaction: a journal row may go only when the tombstones that it stands for
-    /// are stored, or a restart would show a record twice.
+    /// Both in one transaction: a journal row may be removed only when the tombstones that it
+    /// stands for are stored, or a restart would show a record twice.
     pub(super) fn apply(&self, rows: &mut Transaction<'_>, segments: &[LiveSegment]) -> Result<()> {
         for live in self.made {
             manifest_entry(live).put(rows)?;
@@ -33,7 +33,7 @@ impl ManifestChange<'_> {
             rows.put(TOMBSTONES, &row_key, &live.tombstones().to_bytes())?;
         }
         // After the tombstones above: a dropped segment may be among the dirty ones, and a row of
-        // it that stayed would count against the next file with its number.
+        // it that stayed would apply to the next file with its number.
         for number in self.dropped {
             rows.remove(SEGMENTS, &number.to_be_bytes())?;
             rows.remove(TOMBSTONES, &number.to_be_bytes())?;

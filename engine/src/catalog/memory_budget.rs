@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that callers take and give back: together they never hold more than there are.
+/// Bytes that callers take and return: together they never hold more than the budget.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     free_bytes: AtomicUsize,
@@ -16,7 +16,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Takes bytes. Returns false, and takes none, if there are not that many.
+    /// Takes bytes. Returns false, and takes none, if fewer are left.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let rest = |free: usize| free.checked_sub(bytes);
         self.free_bytes
@@ -24,7 +24,7 @@ impl MemoryBudget {
             .is_ok()
     }
 
-    /// Gives back bytes that were taken.
+    /// Returns bytes that were taken.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.free_bytes.fetch_add(bytes, Ordering::Relaxed);
     }

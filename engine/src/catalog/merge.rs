@@ -1,4 +1,4 @@
-//! Flushing the delta and merging segments of one size, while everyone goes on.
+//! Flushing the delta and merging segments of one size, while reads and writes continue.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::limits::{
 impl Catalog {
     /// Merges the segments of one tier. False when no tier is full.
     ///
-    /// Shape: reads mapped inputs, writes one file; memory as the merge of the index needs it.
-    /// The writer is locked at the beginning and at the end only. A record that changes meanwhile
-    /// gets its tombstone in the result, too. Nothing is merged while there is no space for the
-    /// result: the inputs serve as well.
+    /// Shape: reads mapped inputs, writes one file; memory as the merge of the index needs it. The
+    /// writer is locked at the beginning and at the end only. A record that changes during the
+    /// merge gets its tombstone in the result, too. Nothing is merged while there is no space for
+    /// the result: the inputs serve as well.
     pub(crate) fn run_merge(&self) -> Result<bool> {
         let (inputs, number) = {
             let mut writer = self.writer.lock();
@@ -43,8 +43,8 @@ impl Catalog {
         // Before any return: a merge that never ended would keep others from beginning, and unnamed
         // files from being removed.
         let deleted = writer.end_merge();
-        // A shutdown is not a failure: the error is the one that `Stoppable` made, and the inputs
-        // serve as before.
+        // A shutdown is not a failure: the error is that of `Stoppable`, and the inputs serve as
+        // before.
         if merged.is_err() && self.is_merging_stopped() {
             return Ok(false);
         }
@@ -68,7 +68,7 @@ impl Catalog {
         let dropped: Vec<u64> = inputs.iter().map(LiveSegment::number).collect();
         let numbers = writer.segment_numbers();
         if !dropped.iter().all(|number| numbers.contains(number)) {
-            // Some were rebuilt meanwhile: the result holds nothing that the segments lack.
+            // Some were rebuilt since: the result holds nothing that the segments lack.
             self.files.remove(number)?;
             return Ok(true);
         }
@@ -87,7 +87,7 @@ impl Catalog {
         writer.drop_segments(&dropped);
         writer.add_segments(made);
         self.publish(&mut writer);
-        // Commits must not wait for the file system to free large files.
+        // Commits must not wait until the file system has freed large files.
         drop(writer);
         // After the manifest: killed here, the next start removes what it does not name.
         if is_empty {
@@ -111,7 +111,7 @@ impl Catalog {
         })
     }
 
-    /// Ends the merge that runs, if any, and begins none any more.
+    /// Ends the current merge, if any, and begins no other.
     pub(crate) fn stop_merging(&self) {
         self.is_merging_stopped.store(true, Ordering::Release);
     }
@@ -138,8 +138,8 @@ struct Stoppable<'s> {
 
 impl Write for Stoppable<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A merge of large segments takes long, and the index knows nothing of shutdowns: the
-        // next write is where it learns of one.
+        // A merge of large segments takes long, and the index knows nothing of shutdowns: the next
+        // write stops it.
         if self.is_stopped.load(Ordering::Acquire) {
             return Err(io::Error::other("the merge was stopped"));
         }
@@ -152,7 +152,7 @@ impl Write for Stoppable<'_> {
 }
 
 /// The segments to merge next: the smallest tier with enough of them, as many as `memory_max` bytes
-/// allow, or a segment of which half is gone; none when all is well.
+/// allow, or a segment with half of its documents deleted; empty if there is nothing to do.
 fn choose(segments: &[LiveSegment], memory_max: u64) -> Vec<LiveSegment> {
     let mut by_size: Vec<&LiveSegment> = segments.iter().collect();
     // By live documents: those with a tombstone do not survive a merge.
@@ -180,14 +180,14 @@ fn choose(segments: &[LiveSegment], memory_max: u64) -> Vec<LiveSegment> {
                 .take_while(fits)
                 .map(|live| (*live).clone())
                 .collect();
-            // One segment alone that fits would be rewritten as it is.
+            // A single segment that fits would be rewritten unchanged.
             if 1 < chosen.len() {
                 return chosen;
             }
         }
         start += tier_count;
     }
-    // After the tiers, whose merges drop deleted documents as well.
+    // After the tiers: their merges drop deleted documents as well.
     let is_half_gone =
         |live: &&LiveSegment| live.live_count() * 2 <= live.tombstones().len() + live.live_count();
     segments
@@ -216,7 +216,7 @@ mod tests {
 
     const DOCS_COUNT: u64 = 20;
 
-    /// A segment whose documents have a long title each.
+    /// A segment of documents with a long title each.
     fn live(number: u64) -> LiveSegment {
         let mut builder = SegmentBuilder::new();
         for doc in 0..DOCS_COUNT {
@@ -235,12 +235,12 @@ mod tests {
         let segments: Vec<LiveSegment> = (0..6).map(live).collect();
         let most = segments.iter().map(LiveSegment::merge_memory_bytes).max();
         let most = most.unwrap();
-        // The suffixes of the titles are what counts.
+        // The suffixes of the titles are decisive.
         assert!(DOCS_COUNT * 400 * 5 < most, "{most}");
         let chosen_count = |memory_max| choose(&segments, memory_max).len();
         assert_eq!(chosen_count(u64::MAX), 6);
         assert_eq!(chosen_count(most * 3), 3);
-        // One alone would be rewritten as it is.
+        // A single one would be rewritten unchanged.
         assert_eq!(chosen_count(most), 0);
         assert_eq!(chosen_count(0), 0);
     }

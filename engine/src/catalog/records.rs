@@ -1,4 +1,4 @@
-//! Records as they are stored, active or not: read one, or all of them.
+//! Stored records, active or not: reads of one, or of all.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use crate::store::Span;
 const EXPORT_BATCH_RECORDS: usize = 1_000;
 
 impl Catalog {
-    /// Number of records, and of those that are active.
+    /// Counts of all records and of the active ones.
     pub(crate) fn counts(&self) -> Result<(u64, u64)> {
         // Both at one moment: with a commit in between, more records could be active than there
         // are.
@@ -58,8 +58,9 @@ impl Catalog {
     }
 
     /// Calls `each` with every record, by id, in short reads: no transaction is open while `each`
-    /// works, so a slow one delays nobody. Of the commits made meanwhile some may be seen. Returns
-    /// the damage of those that cannot be read; from now on they are left out of searches, too.
+    /// works, so a slow one delays no other thread. Commits made during the reads may be seen or
+    /// not. Returns the damage of unreadable records; from now on they are left out of searches,
+    /// too.
     pub(crate) fn each_record(
         &self,
         each: &mut dyn FnMut(&Record) -> Result<()>,
@@ -89,7 +90,7 @@ impl Catalog {
             rows.inspect(RECORDS, span, &mut |row_key, stored| {
                 let id = match record_id_of(row_key) {
                     Ok(id) => id,
-                    // Not counted, so that every batch but the last has an id to go on from.
+                    // Not counted, so that every batch but the last has an id to continue from.
                     Err(damage) => {
                         let damaged = DamagedRecord {
                             id: None,
@@ -135,13 +136,13 @@ impl Catalog {
 #[derive(Default)]
 pub(super) struct StoredBatch {
     pub(super) records: Vec<Record>,
-    /// Those that could not be read.
+    /// Records that could not be read.
     pub(super) damaged: Vec<DamagedRecord>,
     /// The last id, readable or not; `None` at the end of the table.
     pub(super) last: Option<RecordId>,
 }
 
-/// A record that cannot be read, and what is wrong with it.
+/// An unreadable record, and its fault.
 pub(super) struct DamagedRecord {
     /// `None` if its row key is damaged.
     pub(super) id: Option<RecordId>,

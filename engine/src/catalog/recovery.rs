@@ -26,12 +26,11 @@ use crate::model::{Record, RecordId};
 use crate::store::{Rows, Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
-/// Version of what segments are built from besides text: raise it when a rule of the index changes,
-/// which `golden_test.rs` notices. A change of the answer fragment raises it by
-/// [`FRAGMENT_VERSION`].
+/// Version of the rules for segments besides text: raise it when a rule of the index changes, which
+/// `golden_test.rs` notices. A change of the answer fragment raises it by [`FRAGMENT_VERSION`].
 const INDEX_RULES: u32 = 4 + FRAGMENT_VERSION;
 
-/// Version that segments must have been built with to be used.
+/// Version of the segments that can be used.
 pub(super) fn index_version() -> String {
     format!("rules {INDEX_RULES}, Unicode {UNICODE_VERSION}, folding {FOLDING_FINGERPRINT:x}")
 }
@@ -54,7 +53,7 @@ impl Catalog {
     /// Reads manifest and journal again and publishes what they say. Chunks and a merge stay open.
     ///
     /// Manifest, segment files, tombstones and journal are derived from the records. A segment that
-    /// is damaged, or the tombstones of which are, is taken out; damage of manifest or journal is
+    /// is damaged, or has damaged tombstones, is taken out; damage of manifest or journal is
     /// noted, and the index rebuilt. A damaged record is left out. So a start fails only
     /// if the file itself cannot be read.
     pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
@@ -143,7 +142,7 @@ impl Catalog {
             return Ok(None);
         };
         let is_same_size = segment.size_bytes().0 == entry.segment_bytes;
-        // A file of another segment with the same number: of an older copy of `index/`, say.
+        // A file of another segment with the same number, such as one of an older copy of `index/`.
         if segment.len() != entry.docs_count || !is_same_size {
             return Ok(None);
         }
@@ -161,9 +160,9 @@ impl Catalog {
     /// Shows the commits since the newest segment files: their records go to the delta, or, if
     /// they are too many for it, to segment files.
     ///
-    /// The journal has which records changed, not how: of each, the document in the segments is
-    /// marked deleted, and the record as it is stored now is shown. So it does not matter how often
-    /// a record changed, nor whether an earlier recovery has replayed the same commits.
+    /// The journal has which records changed, not how: for each, the document in the segments is
+    /// marked deleted, and the stored record is shown. So neither the number of a record's changes
+    /// nor an earlier recovery that replayed the same commits matters.
     fn replay(&self, writer: &mut Writer) -> Result<()> {
         let (commits, entries) = self.store.read(read_journal)?;
         for entry in &entries {
@@ -199,8 +198,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// The active records among those that commits changed; damaged ones are left out, and those
-    /// that are not as the last commit left them.
+    /// The active records that commits changed. Damaged ones are left out, and those that differ
+    /// from their last commit.
     fn read_active(&self, writer: &mut Writer, entries: &[JournalEntry]) -> Result<Vec<Record>> {
         let mut damaged = Vec::new();
         let records = self.store.read(|rows| {
@@ -229,10 +228,10 @@ impl Catalog {
     /// Killed before that transaction, the next start begins again. Cost: decodes all records.
     pub(super) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
         writer.begin_recovery();
-        // Until the manifest is stored, an error leaves segments here that nothing names.
+        // Until the manifest is stored, an error leaves unnamed segments here.
         writer.require_recovery();
         self.files.skip_numbers(&[])?;
-        // The writer is locked, so nothing is committed meanwhile.
+        // The writer is locked, so nothing is committed.
         let built = match self.build_missing(&Gap::default()) {
             // There is no space for two indexes, and the old one is worth nothing.
             Err(Error::Space { .. }) => {
@@ -254,7 +253,7 @@ impl Catalog {
         let made = built.made;
         self.store.write(|rows| {
             replace_damaged(rows, &damaged)?;
-            // Exact again, whatever damage has done to it.
+            // Exact again, even after damage.
             rows.put(META, ACTIVE, &encode_number(built.active_count))?;
             replace_manifest(rows, &made)
         })?;
@@ -267,7 +266,7 @@ impl Catalog {
     }
 }
 
-/// The record as the commit left it. Errors: it is an older one, as the disk has lost a write.
+/// The record after the commit. Errors: it is an older one, as the disk has lost a write.
 fn decode_committed(entry: &JournalEntry, stored: Option<&[u8]>) -> Result<Option<Record>> {
     // First: a record of a newer version is not damage.
     let decoded = stored
@@ -294,10 +293,10 @@ fn replace_damaged(rows: &mut Transaction<'_>, damaged: &BTreeSet<RecordId>) -> 
 
 /// Replaces the manifest by one of just these segments, which cover every commit.
 fn replace_manifest(rows: &mut Transaction<'_>, made: &[LiveSegment]) -> Result<()> {
-    // The journal of open chunks goes, too: their records are in `made`, and `recoveries_count`
-    // tells the chunks so.
+    // The journal of open chunks goes, too: their records are in `made`, and the chunks learn it
+    // from `recoveries_count`.
     for table in [SEGMENTS, TOMBSTONES, JOURNAL] {
-        // A damaged row goes like any other: the records are what counts.
+        // A damaged row is removed like any other: only the records matter.
         for row_key in rows.row_keys(table)? {
             rows.remove(table, &row_key)?;
         }

@@ -59,7 +59,7 @@ impl SegmentFiles {
         publish_file(disk, &temporary, &self.path(&name), &mut |out| {
             write(out).map(|_| ())
         })?;
-        // Read back from the file, not from memory: what the manifest will name has been checked.
+        // Read back from the file, not from memory: the manifest names only checked files.
         let opened = self.open(number)?;
         opened.ok_or_else(|| Error::corrupt(format!("index/{name}"), 0, "the file"))
     }
@@ -76,11 +76,11 @@ impl SegmentFiles {
         Ok(Some(Arc::new(segment)))
     }
 
-    /// Errors: a segment file is not what it was when it was opened: missing, truncated, or with
-    /// bytes that cannot be read. Cost: one system call.
+    /// Errors: a segment file has changed since it was opened: it is missing, truncated, or has
+    /// unreadable bytes. Cost: one system call.
     pub(crate) fn ensure_not_truncated(&self, number: u64, segment: &Segment) -> Result<()> {
         segment.ensure_not_truncated()?;
-        // The flag knows of pages that were touched; the length tells of the others.
+        // The flag covers the pages that were touched, the length the others.
         let found = self
             .data_dir
             .disk()
@@ -132,7 +132,7 @@ impl SegmentFiles {
     }
 }
 
-/// The name of a segment's file.
+/// Name of a segment's file.
 pub(crate) fn file_name(number: u64) -> String {
     format!("{number:010}.seg")
 }

@@ -68,7 +68,7 @@ pub(super) struct BuiltSegments {
     pub(super) active_count: u64,
 }
 
-/// A record as it is stored.
+/// A stored record.
 type StoredRow = (RecordId, Vec<u8>);
 
 /// Some of the missing records.
@@ -233,7 +233,7 @@ impl Catalog {
         outcome.map(|()| built)
     }
 
-    /// Reads the rows, and sends those that are missing until nobody takes them any more. Returns
+    /// Reads the rows, and sends those that are missing until the receiver is gone. Returns
     /// the damaged ones, and the number of active ones.
     #[expect(
         clippy::needless_pass_by_value,

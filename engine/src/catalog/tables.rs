@@ -18,19 +18,19 @@ use crate::store::{Inspector, Rows, ScanOrder, Span, Table, Transaction};
 pub(crate) const META: Table = Table("meta");
 /// Record id → record.
 pub(crate) const RECORDS: Table = Table("records");
-/// Number of a commit → ids of the records that it changed, each with a digest of the record, until
-/// a segment file covers them.
+/// Commit number → ids of the records that it changed, each with a digest of the record, until a
+/// segment file covers them.
 pub(crate) const JOURNAL: Table = Table("journal");
 /// First byte of a journal row. Rows of ids alone, of older versions, have none.
 const JOURNAL_VERSION: u8 = 1;
 /// Bytes of an id and of a digest.
 const JOURNAL_ENTRY_BYTES: usize = 24;
-/// Number of a segment file → what it is.
+/// Segment number → description of the segment file.
 pub(crate) const SEGMENTS: Table = Table("segments");
-/// Number of a segment file → its tombstones.
+/// Segment number → tombstones of the segment file.
 pub(crate) const TOMBSTONES: Table = Table("tombstones");
 
-/// Id of a record whose stored value is damaged → nothing. Derived from the records.
+/// Id of a record with a damaged stored value → nothing. Derived from the records.
 pub(crate) const DAMAGED: Table = Table("damaged");
 
 /// Every table of `catalog.redb`.
@@ -38,17 +38,17 @@ pub(crate) const CATALOG_TABLES: &[Table] = &[
     META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED, CLUSTER,
 ];
 
-/// Tables whose rows are the same on every node of a cluster. The others belong to a node.
+/// Tables with the same rows on every node of a cluster. The others belong to a node.
 pub(crate) const SHARED_CATALOG_TABLES: &[Table] = &[RECORDS];
 
-/// Name of the file in errors about the file as a whole; those about a value name more.
+/// Name of the file in errors about the file as a whole; errors about a value say more.
 const STORE_FILE: &str = "catalog.redb";
 
-/// Number of the last commit.
+/// Sequence number of the last commit.
 pub(crate) const APPLIED: &[u8] = b"applied";
-/// Number of active records.
+/// Count of active records.
 pub(crate) const ACTIVE: &[u8] = b"active records";
-/// Version of what the segments were built with.
+/// Version of the rules that the segments were built with.
 pub(crate) const INDEX_VERSION: &[u8] = b"index version";
 
 /// A segment file in the manifest.
@@ -100,11 +100,11 @@ pub(crate) struct RecordChange {
 /// Result of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct AppliedChanges {
-    /// Number of the commit, under which the journal has it.
+    /// Sequence number of the commit, its key in the journal.
     pub(crate) number: u64,
     /// One per event.
     pub(crate) outcomes: Vec<CatalogOutcome>,
-    /// The records that are not what they were, in the order of the events.
+    /// The changed records, in the order of the events.
     pub(crate) changes: Vec<RecordChange>,
 }
 
@@ -124,8 +124,8 @@ pub(crate) fn apply_catalog(
     let damaged = read_damaged(|each| rows.inspect(DAMAGED, Span::ALL, each))?;
     for event in frame {
         let (id, old) = before(rows, &event, last_id)?;
-        // Also for an event that turns out to change nothing: a bound that is too high only costs a
-        // look-up, one that is too low would overlook a record.
+        // Also for an event without an effect: a bound that is too high only costs a look-up, one
+        // that is too low would overlook a record.
         last_id = last_id.max(Some(id));
         let Some(new) = after(event, id, &old)? else {
             applied.outcomes.push(CatalogOutcome::Unknown);
@@ -149,7 +149,7 @@ pub(crate) fn apply_catalog(
                 rows.remove(RECORDS, id.as_bytes())?;
             }
         }
-        // A damaged one was there, too: a document of it may be in a segment.
+        // A damaged one existed, too: a document of it may be in a segment.
         let was_there = !matches!(old, OldRecord::Absent);
         applied.outcomes.push(if was_there {
             CatalogOutcome::Changed
@@ -162,8 +162,8 @@ pub(crate) fn apply_catalog(
             stored: new,
         });
     }
-    // An import that is repeated every night must not sync a hundred times for nothing; and an
-    // empty journal row would keep the delta from being empty.
+    // A nightly import without changes must not sync a hundred times for nothing; and an empty
+    // journal row would keep the delta from being empty.
     if applied.changes.is_empty() {
         return Ok(applied);
     }
@@ -179,14 +179,14 @@ pub(crate) fn apply_catalog(
 enum OldRecord {
     /// There is none.
     Absent,
-    /// Its bytes.
+    /// The bytes that were written.
     Whole(Vec<u8>),
-    /// There is one, whose bytes are not those that were written.
+    /// A stored value with other bytes than were written.
     Damaged,
 }
 
 impl OldRecord {
-    /// Returns true if these bytes, or none, are what there is.
+    /// Returns true if these bytes, or none, are stored.
     fn is_same_as(&self, new: Option<&[u8]>) -> bool {
         match self {
             Self::Absent => new.is_none(),
@@ -200,15 +200,15 @@ impl OldRecord {
         match self {
             Self::Absent => false,
             Self::Whole(stored) => is_active(stored),
-            // Those that are known to be damaged are not counted any more. Of one that is met here
-            // first nothing is known: nearly all are active, and a rebuild counts again.
+            // Records known to be damaged are no longer counted. Nothing is known of one that is
+            // first met here: nearly all are active, and a rebuild counts again.
             Self::Damaged => !is_known_damage,
         }
     }
 }
 
-/// The record that an event is about, as it is. Ids beyond the last one need no look-up, which is
-/// what a first import consists of.
+/// The current version of the record that an event is about. Ids beyond the last one need no
+/// look-up; a first import has no others.
 fn before(
     rows: &Transaction<'_>,
     event: &CatalogEvent,
@@ -224,7 +224,7 @@ fn before(
     let old = match damage_of(*id, rows.get(RECORDS, id.as_bytes()))? {
         Ok(None) => OldRecord::Absent,
         Ok(Some(stored)) => OldRecord::Whole(stored),
-        // A record that cannot be read can be replaced and deleted all the same.
+        // An unreadable record can be replaced and deleted all the same.
         Err(_) => OldRecord::Damaged,
     };
     Ok((*id, old))
@@ -254,7 +254,7 @@ pub(crate) fn damaged_record(id: RecordId) -> Error {
     Error::corrupt(place, 0, "a value that matches its checksum")
 }
 
-/// Tells damage of one record's value, as the inner error and with the id of the record, from
+/// Separates damage of one record's value, as the inner error and with the id of the record, from
 /// everything else that can go wrong.
 pub(crate) fn damage_of<T>(id: RecordId, read: Result<T>) -> Result<Result<T>> {
     match read {
@@ -271,8 +271,8 @@ pub(crate) fn damage_of<T>(id: RecordId, read: Result<T>) -> Result<Result<T>> {
     }
 }
 
-/// The ids in the table of damaged records. Their values count for nothing: damage of this table
-/// itself is of no consequence.
+/// The ids in the table of damaged records. Their values are ignored: damage of this table itself
+/// has no consequences.
 pub(crate) fn read_damaged(
     inspect: impl FnOnce(&mut Inspector<'_>) -> Result<()>,
 ) -> Result<BTreeSet<RecordId>> {
@@ -294,7 +294,7 @@ fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result
     rows.put(JOURNAL, &applied.number.to_be_bytes(), &row)
 }
 
-/// Digest of a record's bytes; of one that is gone, that of none.
+/// Digest of a record's bytes; for a deleted record, that of no bytes.
 fn digest_of(stored: Option<&[u8]>) -> u64 {
     xxh3_64(stored.unwrap_or_default())
 }
@@ -303,19 +303,19 @@ fn digest_of(stored: Option<&[u8]>) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JournalEntry {
     pub(crate) id: RecordId,
-    /// Digest of its bytes as the commit left them; `None` if an older version wrote the entry.
+    /// Digest of its bytes after the commit; `None` if an older version wrote the entry.
     digest: Option<u64>,
 }
 
 impl JournalEntry {
-    /// Returns true if these are the record's bytes as the commit left them, as far as it is known.
+    /// Returns true if these are the record's bytes after the commit, as far as is known.
     pub(crate) fn is_of(&self, stored: Option<&[u8]>) -> bool {
         self.digest.is_none_or(|digest| digest == digest_of(stored))
     }
 }
 
-/// The commits that no segment file covers: their numbers, and what they changed, in ascending
-/// order of ids. Of a record that several commits changed, there is the last change.
+/// The commits that no segment file covers: their sequence numbers, and their changes in ascending
+/// order of ids. A record that several commits changed has its last change.
 pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<JournalEntry>)> {
     let mut numbers = Vec::new();
     let mut entries: Vec<JournalEntry> = Vec::new();
@@ -338,7 +338,8 @@ pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<JournalEntr
 
 /// Adds the entries of a journal row.
 fn push_entries(row: &[u8], out: &mut Vec<JournalEntry>) -> Result<()> {
-    // The length of a row of this version is not a multiple of 16: none is taken for another.
+    // The length of a row of this version is not a multiple of 16: the two kinds cannot be
+    // confused.
     if let (ids, []) = row.as_chunks::<16>() {
         let entries = ids.iter().map(|id| JournalEntry {
             id: RecordId::from_bytes(*id),
@@ -381,7 +382,7 @@ fn last_record(rows: &Transaction<'_>) -> Result<Option<RecordId>> {
         order: ScanOrder::Descending,
         ..Span::ALL
     };
-    // Not read: the last record may be damaged, and must not keep others from being changed.
+    // Not read: the last record may be damaged, and must not block changes of others.
     rows.inspect(RECORDS, span, &mut |row_key, _| {
         last = Some(record_id_of(row_key)?);
         Ok(ControlFlow::Break(()))

@@ -22,11 +22,11 @@ pub(crate) struct Validator {
 impl Validator {
     /// The record that a draft describes.
     ///
-    /// Errors: the first field that is found wrong, and why. Source: API.md, import record;
-    /// SEARCH.md 6 for the region of its language.
+    /// Errors: the first faulty field, and the reason. Source: API.md, import record; SEARCH.md 6
+    /// for the region of its language.
     pub(crate) fn validate(&mut self, draft: &RecordDraft<'_>) -> Validated<Record> {
-        // Before the others: the id may be made from the one, the language takes its region from
-        // another, and flags are told by description and file name.
+        // Before the others: the id may be derived from the release id, the language takes its
+        // region from the description, and flags are derived from description and file name.
         let source_release_id = release_id(&draft.source_release_id)?;
         let description = text("description", &draft.description, DESCRIPTION_CHARS_MAX)?;
         let file_name = file_name(&draft.file_name)?;
@@ -94,7 +94,7 @@ impl Validator {
     }
 }
 
-/// The flags: where one is unknown, description and file name may tell that it is true.
+/// The flags: an unknown one may be set by the description or the file name.
 ///
 /// Source: SEARCH.md 6.4, 6.5.
 fn flags(
@@ -183,12 +183,12 @@ fn release_id(value: &DraftValue<'_>) -> Validated<Option<ReleaseId>> {
 }
 
 fn file_name(value: &DraftValue<'_>) -> Validated<Option<FileName>> {
-    // A file without a name is served under one that is made for it, as one with an empty name.
+    // A file without a name is served under a derived one, like one with an empty name.
     let name = text("file_name", value, FILE_NAME_CHARS_MAX)?;
     Ok(name.as_deref().and_then(FileName::parse))
 }
 
-/// Text of at most `chars_max` characters.
+/// Text of up to `chars_max` characters.
 fn text(
     field: &'static str,
     value: &DraftValue<'_>,

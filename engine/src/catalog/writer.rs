@@ -3,7 +3,7 @@
 //! # Life of a chunk
 //!
 //! An import commits its records in groups. Some groups together are a *chunk*: durable records
-//! that are not searchable yet, of which another thread builds a segment file without the lock.
+//! that are not searchable yet. Another thread builds a segment file of them without the lock.
 //!
 //! ```text
 //!           begin_chunk            segment file written
@@ -27,14 +27,14 @@
 //! While a chunk is open, two things may happen to it. Another commit changes some of its records:
 //! these are *overtaken*, and the chunk's version of them gets a tombstone when it is shown. Or a
 //! recovery reads the journal, which shows the chunk's commits before the chunk does: every version
-//! shown meanwhile gets a tombstone then, as if the record had been there before.
+//! shown by then gets a tombstone, as if the record had been there before.
 //!
 //! # After a failed commit
 //!
-//! A commit whose sync failed may be durable all the same. So nothing here is trusted after it:
+//! A commit with a failed sync may be durable all the same. So nothing here is trusted after it:
 //! `needs_recovery` is set, and the next to lock the writer calls `ensure_recovered`, which reads
 //! manifest and journal again. A commit that failed for lack of space was not tried: it leaves
-//! everything as it was.
+//! everything unchanged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ const PARTIAL_CALLS: u32 = 3;
 /// State that only the thread changing the catalog touches, under the lock of `Catalog::writer`.
 #[derive(Default)]
 pub(super) struct Writer {
-    /// Segment files of the manifest, in the order in which they were made.
+    /// Segment files of the manifest, oldest first.
     segments: Vec<LiveSegment>,
     delta: Delta,
     /// Open chunks, by number: the records of each that others have changed since.
@@ -71,11 +71,11 @@ pub(super) struct Writer {
     rebuild: Option<RunningRebuild>,
     last_chunk: u64,
     last_snapshot: u64,
-    /// Records whose stored values are damaged.
+    /// Records with damaged stored values.
     damaged: Arc<BTreeSet<RecordId>>,
     /// True if a commit failed and may be durable all the same.
     needs_recovery: bool,
-    /// Number of recoveries. A chunk that began before the last one is shown differently.
+    /// Count of recoveries. A chunk that began before the last one is shown differently.
     recoveries_count: u64,
 }
 
@@ -140,7 +140,7 @@ impl Writer {
 
     /// Notes records that a commit has replaced: open chunks may hold older versions of them.
     pub(super) fn note_overtaken(&mut self, changes: &[RecordChange]) {
-        // A record that was not there is in no open chunk: what a chunk holds is committed.
+        // A new record is in no open chunk: the records of a chunk are committed.
         for change in changes.iter().filter(|change| change.was_there) {
             for overtaken in self.open_chunks.values_mut() {
                 overtaken.push(change.id);
@@ -152,8 +152,8 @@ impl Writer {
         }
     }
 
-    /// Takes back what was noted of a commit of the chunk itself: its version is the newest,
-    /// whatever others did before. `changes` are in ascending order of ids, as imports commit them.
+    /// Undoes the notes for a commit of the chunk itself: its version is the newest, whatever
+    /// others did before. `changes` are in ascending order of ids, as in every commit of an import.
     pub(super) fn note_newest(&mut self, chunk: ChunkToken, changes: &[RecordChange]) {
         debug_assert!(changes.is_sorted_by_key(|change| change.id));
         if let Some(overtaken) = self.open_chunks.get_mut(&chunk.number)
@@ -178,7 +178,7 @@ impl Writer {
         }
     }
 
-    /// Gives a chunk up: its commits are durable, and a recovery shows them.
+    /// Abandons a chunk: its commits are durable, and a recovery shows them.
     pub(super) fn abandon_chunk(&mut self, chunk: ChunkToken) {
         self.open_chunks.remove(&chunk.number);
         self.needs_recovery = true;
@@ -286,11 +286,11 @@ impl Writer {
         self.needs_recovery
     }
 
-    /// Drops what the store will be read for. Chunks and a merge stay open.
+    /// Drops the state that is about to be read from the store. Chunks and a merge stay open.
     pub(super) fn begin_recovery(&mut self) {
         // Open chunks learn by this number that their commits are shown from the journal.
         self.recoveries_count += 1;
-        // Searches go on in the published snapshot, which keeps what it needs.
+        // Searches continue in the published snapshot, which keeps what it needs.
         self.segments.clear();
         self.delta = Delta::default();
     }
@@ -308,7 +308,7 @@ impl Writer {
         &self.damaged
     }
 
-    /// Takes over which records are damaged.
+    /// Sets the damaged records.
     pub(super) fn set_damaged(&mut self, ids: BTreeSet<RecordId>) {
         self.damaged = Arc::new(ids);
     }
@@ -321,7 +321,7 @@ impl Writer {
         Arc::make_mut(&mut self.damaged).insert(id)
     }
 
-    /// Forgets damaged records that were replaced or deleted.
+    /// Removes replaced and deleted records from the damaged ones.
     pub(super) fn forget_damaged(&mut self, changes: &[RecordChange]) {
         if self.damaged.is_empty() {
             return;
@@ -353,7 +353,7 @@ impl Writer {
         }
     }
 
-    /// Drops segments that the manifest does not name any more.
+    /// Drops segments that the manifest no longer names.
     pub(super) fn drop_segments(&mut self, numbers: &[u64]) {
         self.segments
             .retain(|live| !numbers.contains(&live.number()));
@@ -371,7 +371,7 @@ impl Writer {
         &self.delta
     }
 
-    /// The delta, to change it. Readers see changes with the next snapshot.
+    /// The delta, for changes. Readers see them with the next snapshot.
     pub(super) fn delta_mut(&mut self) -> &mut Delta {
         &mut self.delta
     }
@@ -399,8 +399,8 @@ impl Writer {
         if let Some(rebuild) = &mut self.rebuild {
             rebuild.changed.push(id);
         }
-        // The merge reads its inputs with the tombstones of its beginning: its result would show
-        // the record again.
+        // The merge reads its inputs with the tombstones of its start: its result would show the
+        // record again.
         if let Some(deleted) = &mut self.deleted_since_merge {
             deleted.push(id);
         }
@@ -409,8 +409,8 @@ impl Writer {
 
     /// The next snapshot: segment files with their tombstones, then the delta.
     ///
-    /// INVARIANT: a record is live in one of its segments at most. Each change of a record marks
-    /// the older document deleted before the newer one is shown.
+    /// INVARIANT: a record is live in no more than one segment. Each change of a record marks the
+    /// older document deleted before the newer one is shown.
     pub(super) fn next_snapshot(&mut self) -> Snapshot {
         let parts_count = self.segments.len() + self.delta.parts().len();
         let mut parts = Vec::with_capacity(parts_count);

@@ -1,4 +1,4 @@
-//! The text that a request means, out of those of an archive (SEARCH.md 7.7 to 7.11).
+//! The text of an archive that a request means (SEARCH.md 7.7 to 7.11).
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -26,7 +26,7 @@ pub struct TextCandidate<'a> {
 /// Parameters of a request that choose a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct TextRequest {
-    /// Path of the text; the others are ignored then.
+    /// Path of the text; if given, the others are ignored.
     pub file: Option<String>,
     /// Season of an episode.
     pub season: Option<u16>,
@@ -36,7 +36,7 @@ pub struct TextRequest {
     pub release: Option<String>,
 }
 
-/// Fields of a record that decide which text of its archive is meant.
+/// Fields of a record that decide the choice among the texts of its archive.
 #[derive(Debug, Clone)]
 pub struct ChoiceRecord<'a> {
     /// Film or episode.
@@ -158,7 +158,7 @@ impl WantedEpisode {
         }
     }
 
-    /// The texts that fit, and the numbers by which they do; `None` when none does, or when
+    /// The texts that fit, and the numbers by which they fit; `None` when none does, or when
     /// different ones do.
     fn fitting(&self, numbers: Vec<PathNumbers>) -> Option<(Vec<PathNumbers>, Vec<usize>)> {
         let mut numbers = numbers;
@@ -175,7 +175,7 @@ impl WantedEpisode {
         Some((numbers, fitting))
     }
 
-    /// The texts whose season and episodes are the wanted ones.
+    /// The texts that have the wanted season and episodes.
     fn fitting_by(&self, numbers: &[PathNumbers]) -> Vec<usize> {
         let has_episodes = numbers.iter().any(|numbers| numbers.episodes.is_some());
         let has_season = numbers
@@ -202,8 +202,8 @@ impl WantedEpisode {
             .collect()
     }
 
-    /// Returns true when texts fit that are different seasons or episodes, or that do not tell of
-    /// the wanted one.
+    /// Returns true when fitting texts are of different seasons or episodes, or do not name the
+    /// wanted one.
     fn is_ambiguous(&self, numbers: &[PathNumbers], fitting: &[usize]) -> bool {
         let first = &numbers[fitting[0]];
         let first_episode = |numbers: &PathNumbers| numbers.episodes.map(|range| range.first);
@@ -233,7 +233,7 @@ struct Chooser<'a> {
     fitting: &'a [usize],
 }
 
-/// Criteria that count before marks of parts; the smallest is the best.
+/// Criteria that precede marks of parts; the smallest is the best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FirstCriteria {
     is_other_year: bool,
@@ -300,7 +300,7 @@ impl Chooser<'_> {
         years().next().is_some() && !years().any(is_known)
     }
 
-    /// The texts without those that are parts; `None` when several parts are all.
+    /// The texts without the parts; `None` when all are parts, and there are several.
     fn without_parts(&self, texts: &[usize], title: &PathWords) -> Option<Vec<usize>> {
         let marks: Vec<HashSet<String>> = texts
             .iter()

@@ -36,7 +36,7 @@ const ORDINALS: [&str; 20] = [
     "decima",
 ];
 
-/// The number of a word that is only digits, no more than a maximum.
+/// The number of a word of digits, up to a maximum of digits.
 pub(super) fn number(word: &str, digits_max: usize) -> Option<u32> {
     let is_number =
         (1..=digits_max).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,7 +94,7 @@ pub(super) fn is_season_word(word: &str) -> bool {
     !matches!(word, "s" | "t") && SEASON_WORDS.contains(&word)
 }
 
-/// Returns true for a season word that can stand behind its number.
+/// Returns true for a season word that can stand after its number.
 pub(super) fn is_full_season_word(word: &str) -> bool {
     matches!(word, "season" | "temporada")
 }
@@ -110,7 +110,7 @@ pub(super) fn ordinal(word: &str) -> Option<u32> {
     is_ending.then_some(number)
 }
 
-/// The largest of several numbers up to the end of a word, perhaps with a version behind.
+/// The largest of several numbers up to the end of a word, perhaps with a version after them.
 fn further_numbers(first: u32, rest: &str, joint: &str) -> Option<EpisodeNumbers> {
     let mut numbers = EpisodeNumbers::single(first);
     let rest = take_further(&mut numbers, rest, joint)?;
@@ -134,7 +134,7 @@ fn take_further<'a>(
     Some(rest)
 }
 
-/// The digits at the start of a text, no more than a maximum, and what follows.
+/// The digits at the start of a text, up to a maximum, and the rest.
 fn take_number(text: &str, digits_max: usize) -> Option<(u32, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits_max < digits {

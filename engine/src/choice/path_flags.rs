@@ -1,4 +1,4 @@
-//! Flags that a path tells (SEARCH.md 7.11).
+//! Flags named in a path (SEARCH.md 7.11).
 
 use crate::model::FlagSet;
 use crate::name::without_site;
@@ -7,7 +7,7 @@ use crate::text::named_flags;
 use super::path_numbers::PathParts;
 use super::path_words::PathWords;
 
-/// The flags that the words of a path tell, less what a site adds.
+/// The flags named by the words of a path, less what a site adds.
 pub(super) fn flags_of_path(path: &PathParts) -> FlagSet {
     let name = PathWords::of(&without_site(&path.name));
     let directories = path.parts[1..].iter().rev();

@@ -1,4 +1,4 @@
-//! The language that a path tells, and how well it fits that of the record (SEARCH.md 7.12).
+//! The language named in a path, and how well it fits that of the record (SEARCH.md 7.12).
 
 use crate::model::Language;
 use crate::name::{ToldLanguage, language_of_folder};
@@ -14,7 +14,7 @@ pub(super) enum LanguageRank {
     Same,
     /// The record's without a region.
     WithoutRegion,
-    /// None is told.
+    /// The path names none.
     Untold,
     /// The record's with another region.
     OtherRegion,
@@ -64,7 +64,7 @@ impl<'a> LanguageReader<'a> {
         }
     }
 
-    /// The language that a path tells.
+    /// The language named in a path.
     fn language(&self, path: &PathParts) -> Option<Language> {
         let of_directories = || {
             let mut directories = path.directories.iter();
@@ -87,8 +87,8 @@ impl<'a> LanguageReader<'a> {
         Language::parse(spanish_region(&words.join(" "))?.tag())
     }
 
-    /// The language that a base name tells: at its end, else by the last name in it. Words that all
-    /// base names or the record's title have tell nothing.
+    /// The language named in a base name: at its end, else by the last name in it. Words that all
+    /// base names or the record's title have do not count.
     fn of_name(&self, path: &PathParts) -> Option<String> {
         let tells = |language: &ToldLanguage| {
             let is_shared = self.names.iter().all(|name| language.stands_in(name));

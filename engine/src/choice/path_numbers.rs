@@ -1,4 +1,4 @@
-//! Season and episodes that a path tells (SEARCH.md 7.1 to 7.6).
+//! Season and episodes named in a path (SEARCH.md 7.1 to 7.6).
 
 use crate::name::language_of;
 use crate::text::without_ending;
@@ -15,9 +15,9 @@ pub(super) const TEXT_EXTENSIONS: [&str; 5] = ["srt", "ssa", "ass", "sub", "vtt"
 /// Season and first episode of a text in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedNumbers {
-    /// The season, if one is told.
+    /// The season, if the path names one.
     pub season: Option<u32>,
-    /// The first episode, if one is told.
+    /// The first episode, if the path names one.
     pub episode: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl EpisodeRange {
         (self.first..=self.last).contains(&episode)
     }
 
-    /// Number of episodes.
+    /// Count of episodes.
     pub(super) fn count(self) -> u32 {
         self.last.saturating_sub(self.first) + 1
     }
@@ -53,13 +53,13 @@ impl EpisodeRange {
 pub(super) struct PathParts {
     /// The parts from the base name to the outermost directory.
     pub(super) parts: Vec<PathWords>,
-    /// The base name without an ending such as `vtt.srt`, as it is written.
+    /// The base name as written, without an ending such as `vtt.srt`.
     pub(super) name: String,
     /// Words of that name.
     pub(super) base: PathWords,
-    /// The directories as they are written, the nearest first.
+    /// The directories as written, the nearest first.
     pub(super) directories: Vec<String>,
-    /// The base name without its extension, as it is written.
+    /// The base name as written, without its extension.
     stem: String,
 }
 
@@ -197,7 +197,7 @@ fn named_episode(part: &PathWords, idx: usize) -> Option<FoundEpisode> {
     })
 }
 
-/// The last episode, as far as the words behind the first one go on.
+/// The last episode, as far as the words after the first one continue the range.
 fn last_episode(part: &PathWords, found: &FoundEpisode, season: Option<u32>) -> u32 {
     let marked_season = found.season.or(season);
     let mut last = found.numbers.largest;

@@ -1,11 +1,11 @@
-//! The words of a part of a path, with what stands between them.
+//! The words of a part of a path, and the text between them.
 
 use crate::text::fold_character;
 
 /// A part of a path, or a name, as words (SEARCH.md 1, steps 1 to 4).
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathWords {
-    /// The part as it is written, with an `x` in place of `×` between digits.
+    /// The part as written, with an `x` in place of `×` between digits.
     text: String,
     folded: String,
     words: Vec<PathWord>,
@@ -53,12 +53,12 @@ impl PathWords {
         }
     }
 
-    /// Number of words.
+    /// Count of words.
     pub(super) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// The folded word at this place; empty beyond the last.
+    /// The folded word at this index; empty beyond the last.
     pub(super) fn word(&self, idx: usize) -> &str {
         let start = match idx.checked_sub(1) {
             Some(before) => self.words.get(before).map_or(0, |word| word.folded_end),
@@ -68,7 +68,7 @@ impl PathWords {
         word.map_or("", |word| &self.folded[start..word.folded_end])
     }
 
-    /// The word before a place; empty before the first.
+    /// The word before an index; empty before the first.
     pub(super) fn word_before(&self, idx: usize) -> &str {
         idx.checked_sub(1).map_or("", |before| self.word(before))
     }

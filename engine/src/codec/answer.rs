@@ -1,4 +1,4 @@
-//! A record as the fragment of an answer: finished JSON up to the count of downloads.
+//! A record as the fragment of an answer: finished JSON, complete but for the download count.
 //!
 //! JSON is written once, when a segment is built, and copied into every answer. The count comes
 //! last, because it is the only value of an answer that changes without an import.
@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use crate::model::{Number, Record, RecordId, Timestamp, Year};
 
-/// Version of the fragment: raise it with every change of what [`write_fragment`] writes, and all
-/// segments, which hold fragments, are built again.
+/// Version of the fragment: raise it with every change of [`write_fragment`], so that all segments,
+/// which hold fragments, are built again.
 pub(crate) const FRAGMENT_VERSION: u32 = 1;
 /// Start of every fragment; the id's 36 characters follow. Fixed positions let [`fragment_id`] and
 /// [`fragment_time`] read both without parsing JSON.
@@ -67,8 +67,8 @@ pub fn write_fragment(record: &Record, out: &mut Vec<u8>) {
     out.extend_from_slice(TAIL);
 }
 
-/// Title and description of a fragment, which is empty for none; `None` when it is not a fragment.
-/// Cost: it is parsed.
+/// Title and description of a fragment, the latter empty for none; `None` when it is not a
+/// fragment. Cost: it is parsed.
 pub(crate) fn fragment_texts(fragment: &[u8]) -> Option<(String, String)> {
     #[derive(Deserialize)]
     struct Texts {
@@ -146,7 +146,7 @@ fn write_time(time: Timestamp, out: &mut Vec<u8>) {
     write!(out, "{time}").expect("a vector takes every write");
 }
 
-/// The end of the fragments of an uploader's records, up to the time.
+/// Ending of the fragments of an uploader's records, up to the time.
 ///
 /// No other field ends so: quotes inside of texts are escaped.
 pub(crate) struct UploaderEnding(Vec<u8>);

@@ -4,8 +4,8 @@
 //! program that reads newer data fails instead of misreading it. A change of a format raises its
 //! version.
 //!
-//! The checksum of a stored value is the store's: it covers the row's key and the value's bytes
-//! and is checked before anything here sees them.
+//! The checksum of a stored value belongs to the store: it covers the row's key and the value's
+//! bytes, and is checked before they reach this module.
 
 mod wire;
 mod value;

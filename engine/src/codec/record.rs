@@ -1,7 +1,7 @@
 //! A stored record: a version byte, a byte of flags, then the fields in order.
 //!
-//! Equal records have equal bytes, and others have not: an import skips unchanged records by
-//! comparing bytes. So the encoder has one form for each value.
+//! Equal records have equal bytes, and different records have different ones: an import skips
+//! unchanged records by comparing bytes. So the encoder has one form for each value.
 
 use super::wire::{Decoder, Encoder};
 use crate::error::Result;
@@ -22,7 +22,7 @@ const HAS_LANGUAGE: u8 = 32;
 const HAS_FLAGS: u8 = 64;
 const KNOWN_FLAGS: u8 = 127;
 
-/// Bits of a set of the flags that players ask about.
+/// Bits for the flags that players ask about.
 const FLAG_BITS: u32 = 3;
 
 /// Bytes of a record without its id, which is their row key. `memory` is reused: an import encodes
@@ -72,7 +72,7 @@ pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
     out.finish()
 }
 
-/// The record with this id whose bytes these are.
+/// Decodes the record with this id from its bytes.
 ///
 /// Errors: [`crate::Error::Corrupt`] when they are not what [`encode_record`] makes.
 pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
@@ -134,8 +134,8 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     Ok(record)
 }
 
-/// True if the record with these bytes is active. The flags stand right after the version, so that
-/// records are counted without being decoded.
+/// True if the record with these bytes is active. The flags follow the version, so that records are
+/// counted without being decoded.
 pub(crate) fn is_active(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|flags| flags & IS_ACTIVE != 0)
 }
@@ -144,7 +144,7 @@ const fn flag(bit: u8, is_set: bool) -> u8 {
     if is_set { bit } else { 0 }
 }
 
-/// 0, or the number of digits and the number: leading zeros are part of the id as it is shown.
+/// 0, or the digit count and the number: leading zeros are part of the displayed id.
 fn put_catalog_id(out: &mut Encoder, id: Option<CatalogId>) {
     out.put_u8(id.map_or(0, CatalogId::digits_count));
     if let Some(id) = id {
@@ -159,13 +159,13 @@ fn catalog_id(from: &mut Decoder<'_>) -> Result<Option<CatalogId>> {
     }
     let number = from.integer()?;
     let digits = format!("{number:0digits_count$}");
-    // A number of more digits than are stored would be another id.
+    // A number with more digits than stored would be another id.
     let is_as_long = digits.len() == digits_count;
     let id = CatalogId::from_digits(&digits).filter(|_| is_as_long);
     from.parsed(id, "a catalog id of 1 to 12 digits").map(Some)
 }
 
-/// The flags that are known, at least one, and those of them that are true.
+/// The known flags, one or more, and those of them that are true.
 fn record_flags(from: &mut Decoder<'_>) -> Result<RecordFlags> {
     let byte = from.u8()?;
     let known = FlagSet::from_bits(byte >> FLAG_BITS).filter(|known| known.bits() != 0);

@@ -13,27 +13,27 @@ use crate::model::{
 /// Version of numbers and figures.
 const VERSION: u8 = 1;
 
-/// Version of a cached file that is to be fetched again: the time of that follows the other fields.
+/// Version of a cached file with a time to fetch it again: the time follows the other fields.
 const REFETCH_VERSION: u8 = 2;
-/// Of a file that was brought by an import.
+/// Version of a file that was brought by an import.
 const BROUGHT_VERSION: u8 = 3;
 
-/// Version of a session whose device is known: its name follows the other fields.
+/// Version of a session with a known device: its name follows the other fields.
 const DEVICE_VERSION: u8 = 2;
 
-/// Version of a key that was rolled: the number of the one in its place follows the other fields.
+/// Version of a rolled key: the id of its successor follows the other fields.
 const REPLACED_VERSION: u8 = 2;
 
-/// Version of a link whose maker is known: its number follows the other fields.
+/// Version of a link with a known maker: the maker's id follows the other fields.
 const ISSUER_VERSION: u8 = 2;
 
 /// Version of a sign-in that waits for its code, in the form of a session with a device.
 const PENDING_VERSION: u8 = 3;
 
-/// Version of a second step whose secret is sealed.
+/// Version of a second step with a sealed secret.
 const SEALED_VERSION: u8 = 2;
 
-/// Usage of a key in all, and the time of its last use.
+/// Total usage of a key, and the time of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ApiKeyTotals {
     /// Sum over all days.

@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Writer of values one after another, without names or types: reader and writer agree on them by
-/// the version.
+/// Writer of values one after another, without names or types: the version defines their order.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     bytes: Vec<u8>,
@@ -33,7 +32,7 @@ impl Encoder {
         self.bytes.push(value);
     }
 
-    /// Puts 7 bits a byte, least significant first; the high bit says that more follow. Small
+    /// Puts 7 bits per byte, least significant first; the high bit says that more follow. Small
     /// numbers are short.
     pub(crate) fn put_integer(&mut self, mut value: u64) {
         while 0x80 <= value {
@@ -48,7 +47,7 @@ impl Encoder {
         self.put_integer(((value << 1) ^ (value >> 63)) as u64);
     }
 
-    /// Puts bytes whose length the reader knows.
+    /// Puts bytes of a length that the reader knows.
     pub(crate) fn put_raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -89,7 +88,7 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// A decoder of bytes whose first one must be the version of the value's format.
+    /// A decoder of bytes that begin with the version of the value's format.
     ///
     /// Errors: [`Error::NewerValue`] if the version is a later one: that is not damage, and is not
     /// treated as such.

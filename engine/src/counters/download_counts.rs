@@ -33,15 +33,14 @@ pub(crate) struct DownloadTable {
 #[repr(align(128))]
 struct CountShard {
     slots: ArcSwap<CountSlots>,
-    /// Number of slots that are taken. Locked while a record is put in and while slots are
-    /// outgrown.
+    /// Count of slots that are taken. Locked while a record is put in and while slots are outgrown.
     taken_count: Mutex<usize>,
 }
 
 /// Groups in which counts are gathered while the table is loaded: see [`Gathered`].
 const GROUPS_COUNT: usize = 256;
 
-/// In a count: it was copied to the slots that come next, and goes on there.
+/// Bit of a count that was copied to the next slots and continues there.
 const MOVED: u64 = 1 << 63;
 
 /// Open addressing with linear probing. At most three quarters are taken.
@@ -56,8 +55,8 @@ struct CountSlot {
 }
 
 impl DownloadTable {
-    /// The table of the counts that `read` gives, about `counts_count`, each of another record.
-    /// Nobody else has it yet, so no lock is taken.
+    /// Builds the table from the counts that `read` gives, about `counts_count`, each of another
+    /// record. The table is not shared yet, so no lock is taken.
     pub(crate) fn load(
         counts_count: u64,
         read: impl FnOnce(&mut dyn FnMut(RecordId, u64)) -> Result<()>,
@@ -167,7 +166,7 @@ fn hash(hasher: &RandomState, id: RecordId) -> u64 {
     hasher.hash_one(u128::from_be_bytes(*id.as_bytes()))
 }
 
-/// Half as many slots again with the same counts, which do not change in `slots` any more.
+/// Half as many slots again with the same counts, which no longer change in `slots`.
 fn grown(slots: &[CountSlot]) -> CountSlots {
     let grown = empty_slots(slots.len() + slots.len().div_ceil(2));
     for slot in slots {

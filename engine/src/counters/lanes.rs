@@ -41,7 +41,7 @@ pub(crate) struct Counters {
 
 struct Files {
     live: Vec<LiveLog>,
-    /// Files that are removed, whose offsets are still stored.
+    /// Files that are removed while their offsets are still stored.
     removed: Vec<String>,
     last_number: u64,
 }
@@ -209,7 +209,7 @@ impl Counters {
         self.write_waiting()?;
         if self.is_dir_dirty.swap(false, Ordering::AcqRel) {
             let synced = self.disk.sync_dir(&self.dir);
-            // A file whose name is not durable is lost with its entries: try again next time.
+            // A file without a durable name is lost with its entries: try again next time.
             if synced.is_err() {
                 self.is_dir_dirty.store(true, Ordering::Release);
             }
@@ -232,7 +232,7 @@ impl Counters {
         (0 < waiting_bytes || !files.removed.is_empty()).then_some(waiting_bytes)
     }
 
-    /// Downloads counted since the last aggregation, at most `count_max`; `None` if there are none.
+    /// Downloads counted since the last aggregation, up to `count_max`; `None` if there are none.
     /// Files of earlier processes are not in the table yet: their entries are added to it when
     /// `is_first`.
     pub(crate) fn read_aggregate(
@@ -333,7 +333,7 @@ impl Counters {
         self.passed_over.lock().iter().cloned().collect()
     }
 
-    /// Those, and entries that do not match theirs now.
+    /// Torn entries, and entries that do not match their checksums now.
     pub(crate) fn torn_entries(&self) -> Result<Vec<(String, u64)>> {
         for file in self.live_files() {
             let mut torn = |offset| self.pass_over(&file, offset);

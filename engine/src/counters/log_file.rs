@@ -33,8 +33,8 @@ use crate::model::{ApiKeyId, Day, RecordId};
 
 const MAGIC: &[u8; 8] = b"subcatCT";
 const VERSION: u32 = 3;
-/// Versions whose entries are checked without a seed. In the first, each counts one download, as
-/// those of the others do when they are new.
+/// Versions with entries that are checked without a seed. In the first, each entry counts one
+/// download, as new entries of the others do.
 const UNPLACED_VERSIONS: [u32; 2] = [1, 2];
 /// Offset of the first entry.
 pub(super) const HEADER_BYTES: u64 = 16;
@@ -120,16 +120,16 @@ pub(super) struct CounterFile {
     name_seed: u64,
     /// Up to where entries stand; stored after they are written.
     written_bytes: AtomicU64,
-    /// Up to where entries do not change any more. Held while one is written.
+    /// Offset below which entries no longer change. Held while one is written.
     frozen_bytes: Mutex<u64>,
     /// True if something was written since the last sync; stored after the write.
     is_dirty: AtomicBool,
     syncing: Mutex<()>,
-    /// Its lane appends to another file now.
+    /// True once its lane appends to another file.
     is_retired: AtomicBool,
 }
 
-/// The only writer of a log file. Once it is dropped, nothing is written there any more.
+/// The only writer of a log file. Once it is dropped, the file is not written again.
 pub(super) struct CounterWriter {
     pub(super) file: Arc<CounterFile>,
     /// Mapping that entries are written to; `None` once a write to it failed.
@@ -191,12 +191,13 @@ impl CounterWriter {
     }
 
     /// Counts one download in a file that is not full: raises the entry of the same, or appends
-    /// one. Cost: a lock that is never held for long, a look-up and a copy of at most 32 bytes, or
+    /// one. Cost: a lock that is never held for long, a look-up and a copy of up to 32 bytes, or
     /// one write. A write that fails has counted nothing. Memory: up to 4 MB for what a file can
-    /// hold, of which as much is used as different things are counted between two aggregations.
+    /// hold; the part in use grows with the different things that are counted between two
+    /// aggregations.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
-        // Held until the entry is written: a reader that freezes entries meanwhile would read an
-        // entry that is raised after it was counted.
+        // Held until the entry is written: a reader that freezes entries during the write would
+        // read an entry that is raised after it was counted.
         let frozen_bytes = self.file.frozen_bytes.lock();
         if self.frozen_bytes != *frozen_bytes {
             self.open.clear();
@@ -238,7 +239,7 @@ impl Drop for CounterWriter {
 
 impl CounterFile {
     /// A file of an earlier process; `None` when it was killed before the header was there. Where a
-    /// power cut has torn the header, the entries tell by themselves which of them are whole.
+    /// power cut has torn the header, the checksums of the entries show which of them are complete.
     pub(super) fn open(disk: &dyn Disk, path: PathBuf, name: String) -> Result<Option<Self>> {
         let Some(file) = disk.open(&path)? else {
             return Ok(None);
@@ -280,7 +281,7 @@ impl CounterFile {
         Ok(offset)
     }
 
-    /// Raises the entry at `offset`. One that could not be written is put back as it was.
+    /// Raises the entry at `offset`. If the write fails, the earlier entry is put back.
     fn raise(
         &self,
         raised: CountEntry,
@@ -330,7 +331,7 @@ impl CounterFile {
 
     /// Makes what is written durable.
     pub(super) fn sync(&self) -> Result<()> {
-        // Callers that come meanwhile wait: they must not return before it is durable.
+        // Callers that arrive during a sync wait: they must not return before it is durable.
         let _only_one = self.syncing.lock();
         if self.is_dirty.swap(false, Ordering::AcqRel) {
             self.file.sync().map_err(|error| {
@@ -341,7 +342,7 @@ impl CounterFile {
         Ok(())
     }
 
-    /// From here on no entry that is there changes any more; where they end.
+    /// Freezes the existing entries, and returns the offset of their end.
     fn freeze(&self) -> u64 {
         let mut frozen_bytes = self.frozen_bytes.lock();
         *frozen_bytes = self.written_bytes();
@@ -388,7 +389,7 @@ impl CounterFile {
         self.written_bytes.load(Ordering::Acquire)
     }
 
-    /// Returns true if nothing is written any more.
+    /// Returns true once nothing more is written.
     pub(super) fn is_retired(&self) -> bool {
         self.is_retired.load(Ordering::Acquire)
     }
@@ -400,7 +401,8 @@ impl CounterFile {
     }
 }
 
-/// Errors: [`Error::NewerValue`] for a whole header with a later version; a torn one tells nothing.
+/// Errors: [`Error::NewerValue`] for a complete header with a later version; a torn one has no
+/// version.
 fn seeds_of(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<EntrySeeds> {
     let [content @ .., _, _, _, _] = header;
     if header[12..] != check(content, 0) {
@@ -587,7 +589,7 @@ mod tests {
             content[12..16].copy_from_slice(&header_check);
             content.clone()
         };
-        // As they wrote it: the day in four bytes, of which the second has the last for downloads.
+        // Written as they wrote it: the day in four bytes, the last of them for downloads.
         let fields: [&[u8]; 3] = [&[1; 16], &5_u64.to_le_bytes(), &20_000_u32.to_le_bytes()];
         let mut entry = fields.concat();
         entry.extend(check(&entry, 0));

@@ -66,7 +66,7 @@ impl DataDir {
         Self::locked(disk, root, lock, is_new)
     }
 
-    /// The data directory whose lock is held, with its folders.
+    /// The locked data directory, with its folders.
     fn locked(disk: Arc<dyn Disk>, root: &Path, lock: DirLock, is_new: bool) -> Result<Self> {
         let data_dir = Self {
             disk,

@@ -1,4 +1,4 @@
-//! The line that says of which format a data directory is.
+//! The line with the format of a data directory.
 
 use std::path::Path;
 

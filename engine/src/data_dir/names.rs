@@ -20,9 +20,9 @@ const NAMES: [&str; 11] = [
     SEALING_KEY,
 ];
 
-/// The folder in which the contents are built that will replace those of the directory.
+/// Folder in which the new files of the directory are built.
 pub(crate) const STAGING: &str = "restoring";
-/// Beginnings of the names that it has afterwards, and of the folder that keeps the old contents.
+/// Prefixes of its later names, and of the folder that keeps the old files.
 pub(super) const OUT: &str = "restoring-out-";
 pub(super) const IN: &str = "restoring-in-";
 pub(super) const REPLACED: &str = "replaced-";
@@ -44,8 +44,8 @@ pub(crate) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Empties `place` but for the contents of cached files, which an interrupted backup may have left
-/// there. Errors: [`Error::Locked`] if another process works in it.
+/// Empties `place` but for the blobs, which an interrupted backup may have left there. Errors:
+/// [`Error::Locked`] if another process works in it.
 pub(crate) fn empty_but_for_blobs(disk: &dyn Disk, place: &Path) -> Result<()> {
     let Some(entries) = disk.list(place)? else {
         return Ok(());
@@ -91,13 +91,13 @@ pub(crate) fn is_known(name: &str) -> bool {
     is_of_replacement || NAMES.contains(&name) || is_damaged_copy(name) || is_of_others(name)
 }
 
-/// Returns true for a folder that a restore has left: the old contents, or what it was building.
+/// Returns true for a folder that a restore has left: the old files, or those it was building.
 pub(crate) fn is_left_by_restore(name: &str) -> bool {
     name == STAGING || numbered(name, REPLACED).is_some()
 }
 
-/// Returns true if a name goes with the contents of a data directory: not the lock, which is held,
-/// nor the socket of a server.
+/// Returns true if a name moves with the data directory's files: not the lock, which is held, nor
+/// the socket of a server.
 pub(super) fn is_moved(name: &str) -> bool {
     let is_of_process = ["lock", "admin.sock"].contains(&name);
     (NAMES.contains(&name) && !is_of_process) || is_damaged_copy(name)

@@ -1,15 +1,15 @@
 //! Replacing what is in a data directory that cannot be renamed itself, such as the mount point of
 //! a volume.
 //!
-//! Its replacement is built in a folder in it, whose name then says how far the replacement is:
+//! The replacement is built in a folder in it. The name of that folder then records the progress:
 //!
 //! ```text
 //! restoring ──────> restoring-out-N ───────────────> restoring-in-N ─────────────> (gone)
 //!   built in full     old names go to replaced-N       new names come, one by one
 //! ```
 //!
-//! Each step can be done again, and the next to open the directory goes on with it: killed before
-//! the first arrow everything is as it was, and after it everything is replaced.
+//! Each step can be repeated, and the next process that opens the directory continues with it:
+//! killed before the first arrow nothing is replaced, and after it everything is.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ use super::names::{IN, OUT, REPLACED, STAGING, is_moved, numbered};
 use crate::disk::Disk;
 use crate::error::Result;
 
-/// Puts what is in [`STAGING`] in the place of what is in `root`, whose lock the caller holds.
-/// Returns the folder that keeps the old names; `None` if there were none.
+/// Puts the files in [`STAGING`] in the place of those in `root`. The caller holds the lock of
+/// `root`. Returns the folder that keeps the old names; `None` if there were none.
 pub(crate) fn replace_inside(disk: &dyn Disk, root: &Path) -> Result<Option<PathBuf>> {
     let entries = disk.list(root)?.unwrap_or_default();
     let last = entries
@@ -32,7 +32,7 @@ pub(crate) fn replace_inside(disk: &dyn Disk, root: &Path) -> Result<Option<Path
     Ok(has_old.then(|| root.join(format!("{REPLACED}{number}"))))
 }
 
-/// Goes on with a replacement that was begun and not finished. The caller holds the lock.
+/// Continues a replacement that was begun and not finished. The caller holds the lock.
 pub(crate) fn finish_replacement(disk: &dyn Disk, root: &Path) -> Result<()> {
     let entries = disk.list(root)?.unwrap_or_default();
     let find = |beginning| {

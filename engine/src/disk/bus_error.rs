@@ -1,10 +1,10 @@
 //! Handling of mapped bytes that are gone: the file was truncated, or its disk cannot read it.
 //!
-//! The kernel answers the first touch of such a page with SIGBUS, which ends a process. The
-//! handler of this module puts zeros there instead, from that page to the end of the mapping, and
-//! marks the mapping, so that the reader goes on, asks for the mark at the end and discards what it
-//! read. One mapping of zeros for the whole rest: a page each would reach the limit of mappings of
-//! a process.
+//! The kernel answers the first touch of such a page with SIGBUS, which ends a process. The handler
+//! of this module puts zeros there instead, from that page to the end of the mapping, and marks the
+//! mapping, so that the reader continues, asks for the mark at the end and discards what it read.
+//! One mapping of zeros for the whole rest: a page each would reach the limit of mappings of a
+//! process.
 #![expect(unsafe_code, reason = "the signal handler of a mapping fault")]
 
 use std::mem::MaybeUninit;
@@ -32,7 +32,7 @@ pub(super) struct MappingGuard {
 
 /// All guards, newest first.
 static FIRST: AtomicPtr<MappingGuard> = AtomicPtr::new(ptr::null_mut());
-/// Those that guard nothing.
+/// Guards that watch no addresses.
 static UNUSED: Mutex<Vec<&'static MappingGuard>> = Mutex::new(Vec::new());
 /// Handler that was installed before: Rust's runtime reports stack overflows by it.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -54,7 +54,7 @@ impl MappingGuard {
     fn set(&self, addresses: Range<usize>) {
         let generation = self.generation.load(Ordering::Relaxed);
         self.generation.store(generation + 1, Ordering::Relaxed);
-        // Whoever sees one of the addresses below sees that they change.
+        // A thread that sees one of the addresses below sees the odd generation, too.
         fence(Ordering::Release);
         self.start.store(addresses.start, Ordering::Relaxed);
         self.end.store(addresses.end, Ordering::Relaxed);
@@ -106,8 +106,8 @@ impl MappingGuard {
 
     /// The end of the mapping, if the address lies in it.
     ///
-    /// A guard that changes meanwhile is not the one: that of the faulting thread's mapping stays
-    /// as it is while the thread reads there.
+    /// A guard that changes during the look-up is another one's: that of the faulting thread's
+    /// mapping does not change while the thread reads there.
     fn end_if_held(&self, address: usize) -> Option<usize> {
         let generation = self.generation.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Relaxed);
@@ -238,7 +238,7 @@ mod tests {
             }
         });
         assert_eq!(guard.end_if_held(LOW.start), Some(LOW.end));
-        // Half changed: which of the two it is cannot be told.
+        // Half changed: it is neither the old guard nor the new one.
         guard.generation.fetch_add(1, Ordering::Relaxed);
         assert_eq!(guard.end_if_held(LOW.start), None);
         guard.generation.fetch_add(1, Ordering::Relaxed);

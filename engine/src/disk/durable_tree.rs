@@ -15,7 +15,7 @@ use super::DiskFile;
 /// A sector is written whole or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// Number of a directory or file; it stays the same when a name changes.
+/// Index of a directory or file; it stays the same when a name changes.
 pub(super) type NodeIdx = usize;
 
 const ROOT: NodeIdx = 0;
@@ -42,8 +42,8 @@ struct FileNode {
     durable: Vec<u8>,
     /// Changes since then, oldest first.
     edits: Vec<Edit>,
-    /// The real file, when it is also written through a mapping: such writes are not seen as they
-    /// happen, so sync and power cut compare with the content found there.
+    /// The real file, when it is also written through a mapping: such writes are not observed, so
+    /// sync and power cut compare with the bytes found there.
     mapped: Option<Box<dyn DiskFile>>,
 }
 
@@ -52,7 +52,7 @@ enum Edit {
     SetSize(usize),
 }
 
-/// A change of names that no sync has made durable yet.
+/// A change of names that is not durable yet.
 enum NameChange {
     Insert {
         at: Location,
@@ -73,7 +73,7 @@ enum NameChange {
 }
 
 impl NameChange {
-    /// True if a sync of `dir` makes the change durable. A rename needs that of its target.
+    /// True if a sync of `dir` makes the change durable. A rename needs a sync of its target.
     fn is_synced_by(&self, dir: NodeIdx) -> bool {
         match self {
             Self::Insert { at, .. } | Self::Remove { at } => at.0 == dir,
@@ -106,7 +106,7 @@ impl Choices {
     }
 }
 
-/// Share of the unsynced changes that a power cut leaves behind.
+/// Share of the unsynced changes that a power cut keeps.
 #[derive(Clone, Copy)]
 struct Severity {
     kept_percent: u64,
@@ -114,7 +114,8 @@ struct Severity {
 }
 
 impl Severity {
-    /// The extremes are frequent: most lost syncs show when nothing, or all but one thing, is lost.
+    /// The extremes are frequent: most lost syncs show when nothing, or all but one change, is
+    /// lost.
     fn choose(choices: &mut Choices) -> Self {
         let kept_percent = [0, 0, 50, 50, 90, 100][(choices.next() % 6) as usize];
         let torn_percent = if kept_percent == 100 { 0 } else { 30 };
@@ -163,8 +164,7 @@ impl DurableTree {
         Ok(())
     }
 
-    /// Directory and name that a path below the root denotes; `None` when its directory is not
-    /// known.
+    /// Directory and name of a path below the root; `None` when its directory is unknown.
     pub(super) fn locate(&self, below_root: &Path) -> Option<Location> {
         let mut parts = Vec::new();
         for component in below_root.components() {
@@ -191,7 +191,7 @@ impl DurableTree {
         self.dir(dir)?.current.get(&name).copied()
     }
 
-    /// Adds a directory that is durable at once; one that is there already is left as it is.
+    /// Adds a directory that is durable at once; an existing one is left unchanged.
     pub(super) fn add_dir(&mut self, at: Location) -> NodeIdx {
         let (parent, name) = at;
         if let Some(found) = self.dir_mut(parent).current.get(&name) {
@@ -204,7 +204,7 @@ impl DurableTree {
         node
     }
 
-    /// Makes an empty file, or empties the one that is there.
+    /// Creates an empty file, or truncates an existing one.
     pub(super) fn create(&mut self, at: Location) -> NodeIdx {
         let (dir, name) = &at;
         if let Some(found) = self.dir_mut(*dir).current.get(name) {
@@ -224,7 +224,7 @@ impl DurableTree {
         self.pending.push(NameChange::Insert { at, node });
     }
 
-    /// Removes a name: a file's, or a directory's with all below it.
+    /// Removes a name: that of a file, or of a directory with all below it.
     pub(super) fn remove(&mut self, at: Location) {
         if self.dir_mut(at.0).current.remove(&at.1).is_some() {
             self.pending.push(NameChange::Remove { at });
@@ -304,7 +304,7 @@ impl DurableTree {
         Ok(())
     }
 
-    /// Writes what a power cut leaves of everything into an empty directory.
+    /// Writes what survives a power cut into an empty directory.
     pub(super) fn write_survivors(&self, into: &Path, choices: &mut Choices) -> io::Result<()> {
         let severity = Severity::choose(choices);
         // A journal keeps changes of names in order: some seeds keep a prefix, the others any
@@ -328,7 +328,7 @@ impl DurableTree {
     }
 
     /// The directories alone, with empty files in place of the others: names are decided before
-    /// content.
+    /// file content.
     fn dirs(&self) -> Vec<Node> {
         let mut dirs = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
@@ -370,7 +370,7 @@ impl DurableTree {
 /// State after a power cut, while it is written out.
 struct Survivors<'s> {
     nodes: &'s [Node],
-    /// Directories whose `durable` names are those that survive.
+    /// Directories; their `durable` names are those that survive.
     dirs: &'s [Node],
     severity: Severity,
     choices: &'s mut Choices,
@@ -472,7 +472,7 @@ fn apply(nodes: &mut [Node], change: &NameChange) {
             durable(nodes, at.0).remove(&at.1);
         }
         NameChange::Rename { from, to, node } => {
-            // The source may have another file by now, of a change that overtook this one.
+            // By now the source may have another file, from a change that overtook this one.
             if durable(nodes, from.0).get(&from.1) == Some(node) {
                 durable(nodes, from.0).remove(&from.1);
             }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct Fault {
     /// The first operation that fails.
     pub first: u64,
-    /// Number of operations that fail in a row.
+    /// Count of operations that fail in a row.
     pub count: u64,
     /// The system's error number: `EIO` is 5, `EMFILE` 24, `ENOSPC` 28.
     pub errno: i32,
@@ -23,7 +23,7 @@ pub struct Fault {
 impl Fault {
     /// Input/output error.
     pub const EIO: i32 = 5;
-    /// Invalid argument: the file system does not know the call.
+    /// Invalid argument: the file system does not support the call.
     pub const EINVAL: i32 = 22;
     /// Too many open files.
     pub const EMFILE: i32 = 24;
@@ -102,33 +102,33 @@ impl Faulty {
         }
     }
 
-    /// Number of changing operations so far.
+    /// Count of changing operations up to now.
     pub fn ops_count(&self) -> u64 {
         self.plan.ops_count.load(Ordering::SeqCst)
     }
 
-    /// Another fault from now on; operations are still counted from the beginning.
+    /// Sets another fault from now on; operations are still counted from the beginning.
     pub fn set_fault(&self, fault: Fault) {
         *self.plan.fault.lock() = fault;
     }
 
-    /// Number of reads and mappings so far.
+    /// Count of reads and mappings up to now.
     pub fn reads_count(&self) -> u64 {
         self.plan.reads_count.load(Ordering::SeqCst)
     }
 
-    /// Reads and mappings that fail from now on, counted from the first of all.
+    /// Sets the reads and mappings that fail from now on, counted from the first of all.
     pub fn set_read_fault(&self, fault: Fault) {
         *self.plan.read_fault.lock() = fault;
     }
 
-    /// Says from now on that no more than this is free; what is written is written all the same.
+    /// Reports from now on that no more than this is free; writes succeed all the same.
     pub fn set_free_bytes(&self, free_bytes_max: u64) {
         let plan = &self.plan;
         plan.free_bytes_max.store(free_bytes_max, Ordering::SeqCst);
     }
 
-    /// Says from now on that a directory is a mount point.
+    /// Reports from now on that a directory is a mount point.
     pub fn set_mounted(&self, path: &Path) {
         *self.plan.mounted.lock() = Some(path.to_path_buf());
     }
@@ -278,7 +278,7 @@ impl DiskFile for FaultyFile {
         self.file.map()
     }
 
-    /// Sets no space aside: every write is one that can fail.
+    /// Reserves no space: every write is one that can fail.
     fn reserve(&self, _: u64) -> io::Result<Option<WritableMapping>> {
         Ok(None)
     }

@@ -15,8 +15,8 @@ pub type OsFile = File;
 /// Paths are absolute or relative to the process; the engine only ever names paths below its data
 /// directory. Every error names the action and the path.
 pub trait Disk: Send + Sync {
-    /// Makes a directory that only its owner can enter, and those above it, durably. One that
-    /// exists already is left as it is.
+    /// Creates a directory that only its owner can enter, and its parents, durably. An existing one
+    /// is left unchanged.
     fn create_dir(&self, path: &Path) -> Result<()>;
 
     /// Lets only the owner enter a directory.
@@ -34,7 +34,7 @@ pub trait Disk: Send + Sync {
     /// Size of a file in bytes; `None` when there is no such file.
     fn size_bytes(&self, path: &Path) -> Result<Option<u64>>;
 
-    /// Sets the time of a file's last change, in seconds. One that is not there is left so.
+    /// Sets the time of a file's last change, in seconds. Does nothing if the file does not exist.
     fn set_modified(&self, path: &Path, seconds: i64) -> Result<()>;
 
     /// Opens a file for reading; `None` when there is no such file.
@@ -43,15 +43,16 @@ pub trait Disk: Send + Sync {
     /// Opens a file for reading and writing; `None` when there is no such file.
     fn open_writable(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>>;
 
-    /// Makes an empty file, readable and writable by its owner only; one that exists is emptied.
+    /// Creates an empty file, readable and writable by its owner only; an existing one is
+    /// truncated.
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
-    /// Gives a file or a directory its name, replacing the file that bore it. Durable after
+    /// Gives a file or a directory its name, replacing any file of that name. Durable after
     /// [`Disk::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
     /// Gives a file a second name (a hard link), which must be free. Durable after
-    /// [`Disk::sync_dir`]. Not every file system can.
+    /// [`Disk::sync_dir`]. Not every file system supports it.
     fn link(&self, from: &Path, to: &Path) -> Result<()>;
 
     /// Exchanges the names of two directories at once. Durable after [`Disk::sync_dir`].
@@ -75,7 +76,7 @@ pub trait Disk: Send + Sync {
         Ok(None)
     }
 
-    /// Bytes that may still be written to the file system that holds `path`.
+    /// Count of bytes that may still be written to the file system of `path`.
     fn free_bytes(&self, path: &Path) -> Result<u64>;
 
     /// Takes the lock file for this process, until the lock is dropped or the process ends.
@@ -92,32 +93,32 @@ pub trait WholeSync: Send {
     fn sync(&self) -> io::Result<()>;
 }
 
-/// An open file. Positions are bytes from its start; nothing has a current position.
+/// An open file. Positions are bytes from its start; there is no current position.
 pub trait DiskFile: Send + Sync {
-    /// Its size in bytes.
+    /// Size of the file in bytes.
     fn size_bytes(&self) -> io::Result<u64>;
 
-    /// Fills `buffer` from `offset`; a file that ends before is an error.
+    /// Fills `buffer` from `offset`; a file that ends earlier is an error.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all bytes at `offset`, beyond the end if need be.
+    /// Writes all bytes at `offset`, beyond the end if necessary.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Cuts the file, or extends it with zeros.
+    /// Truncates the file, or extends it with zeros.
     fn set_size(&self, size_bytes: u64) -> io::Result<()>;
 
-    /// Makes its content and size durable.
+    /// Makes the file's content and size durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// Maps its content as it is now.
+    /// Maps the current content of the file.
     fn map(&self) -> io::Result<Mapping>;
 
-    /// Extends it to at least `size_bytes` with zeros for which the file system reserves space, and
-    /// maps that much of it for writing. `None` where no space can be set aside: a write to a
-    /// mapping cannot fail, so there must be room for it beforehand.
+    /// Extends the file with zeros to `size_bytes` or more, with reserved space, and maps that much
+    /// of it for writing. `None` where no space can be reserved: a write to a mapping cannot fail,
+    /// so its space must be there beforehand.
     fn reserve(&self, size_bytes: u64) -> io::Result<Option<WritableMapping>>;
 
-    /// Gives up the open file itself.
+    /// Returns the underlying open file.
     fn into_os_file(self: Box<Self>) -> OsFile;
 }
 
@@ -141,7 +142,7 @@ pub struct DirLock {
 }
 
 impl DirLock {
-    /// The lock that this open and locked file is.
+    /// Wraps an open and locked file.
     pub(super) fn new(file: File) -> Self {
         Self { _file: file }
     }

@@ -12,11 +12,11 @@ use crate::limits::RESIDENT_PAGES_MAX;
 
 /// The content of a file as bytes in memory, read-only.
 ///
-/// INVARIANT: the files that are mapped are written by this program only, before they get their
-/// final name, and never again after that; the data directory is closed to other users.
+/// INVARIANT: mapped files are written by this program only, before they get their final name, and
+/// never again after that; the data directory is closed to other users.
 ///
-/// A file that is cut all the same ends nothing: what is gone reads as zeros, and the mapping's
-/// [`TruncationFlag`] is set.
+/// If a file is truncated all the same, the process continues: missing bytes read as zeros, and the
+/// mapping's [`TruncationFlag`] is set.
 #[derive(Debug)]
 pub struct Mapping {
     /// None for an empty file, which cannot be mapped.
@@ -29,15 +29,15 @@ struct Mapped {
     map: Mmap,
 }
 
-/// Tells whether bytes of a mapping were gone when they were read. Of use only as long as the
-/// mapping lives.
+/// Flag that is set when bytes of a mapping were gone at the time of their reading. Of use only as
+/// long as the mapping lives.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TruncationFlag {
     guard: Option<&'static MappingGuard>,
 }
 
 impl Mapping {
-    /// Maps the whole file as long as it is now. Cost: one system call; pages come when touched.
+    /// Maps the file in its current length. Cost: one system call; pages come when touched.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 {
             return Ok(Self { mapped: None });
@@ -51,9 +51,9 @@ impl Mapping {
         Ok(Self { mapped })
     }
 
-    /// Bytes from the start of `range` on that are in memory: reading them waits for no disk. Those
-    /// of a long range are looked at in part. All of them if the kernel does not tell. Panics if
-    /// the range is outside. Cost: a system call.
+    /// Count of bytes in memory from the start of `range`: reading them waits for no disk. Only
+    /// part of a long range is checked. All of them if the kernel does not answer. Panics if the
+    /// range is outside. Cost: a system call.
     pub fn resident_bytes(&self, range: Range<usize>) -> usize {
         let asked = &self.as_ref()[range];
         // SAFETY: `sysconf` has no preconditions.
@@ -76,7 +76,7 @@ impl Mapping {
             .min(asked.len())
     }
 
-    /// Flag that is set once bytes were gone.
+    /// The flag of this mapping, which is set once bytes were gone.
     pub fn truncation_flag(&self) -> TruncationFlag {
         let guard = self.mapped.as_ref().map(|mapped| mapped.guard);
         TruncationFlag { guard }
@@ -84,8 +84,8 @@ impl Mapping {
 }
 
 impl TruncationFlag {
-    /// Returns true if bytes were gone: then nothing counts that was read since the mapping was
-    /// made. Cost: an atomic load.
+    /// Returns true if bytes were gone: then everything read since the mapping was made is invalid.
+    /// Cost: an atomic load.
     #[inline]
     pub fn is_truncated(&self) -> bool {
         self.guard.is_some_and(MappingGuard::is_truncated)
@@ -104,11 +104,11 @@ impl Drop for Mapped {
     }
 }
 
-/// The beginning of a file, to be written without a system call. What is written is in the page
-/// cache at once: it outlives a killed process, and becomes durable when the file is synced.
+/// The beginning of a file, to be written without a system call. Written bytes are in the page
+/// cache at once: they outlive a killed process, and become durable when the file is synced.
 ///
-/// A file that is cut all the same, or a disk that is full in spite of what it promised, ends
-/// nothing: the write returns false.
+/// If the file is truncated all the same, or the disk is full in spite of the reservation, the
+/// process continues: the write returns false.
 #[derive(Debug)]
 pub struct WritableMapping {
     guard: &'static MappingGuard,
@@ -116,7 +116,7 @@ pub struct WritableMapping {
 }
 
 impl WritableMapping {
-    /// Maps the first `size_bytes` of a file that is at least as long. Cost: one system call.
+    /// Maps the first `size_bytes` of a file of that length or more. Cost: one system call.
     pub(super) fn of(file: &File, size_bytes: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(size_bytes).map_raw(file)?;
         let start = map.as_ptr() as usize;
@@ -124,9 +124,9 @@ impl WritableMapping {
         Ok(Self { guard, map })
     }
 
-    /// Writes all bytes at `offset`; false when the file has no room for them any more: then
-    /// nothing more can be written here. Panics when they do not fit. Cost: a copy; a page fault
-    /// at the first write to a page since it was synced.
+    /// Writes all bytes at `offset`; false when the disk has no space for them: then nothing more
+    /// can be written here. Panics when they do not fit. Cost: a copy; a page fault at the first
+    /// write to a page since it was synced.
     pub fn write_at(&mut self, bytes: &[u8], offset: usize) -> bool {
         let has_room = offset <= self.map.len() && bytes.len() <= self.map.len() - offset;
         assert!(has_room, "writes stay inside their mapping");
@@ -140,8 +140,8 @@ impl WritableMapping {
         !self.guard.is_truncated()
     }
 
-    /// Writes eight bytes at `offset`, a multiple of eight, in one store: a process that is killed
-    /// leaves what was there or all of them. Otherwise as [`WritableMapping::write_at`].
+    /// Writes eight bytes at `offset`, a multiple of eight, in one store: a killed process leaves
+    /// the old bytes or the new ones. Otherwise as [`WritableMapping::write_at`].
     pub fn write_cell(&mut self, cell: [u8; 8], offset: usize) -> bool {
         let has_room = offset.is_multiple_of(8) && offset + 8 <= self.map.len();
         assert!(has_room, "cells stay inside their mapping");
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn a_cut_file_takes_one_more_mapping_however_it_is_read() {
         const PAGES: usize = 4_096;
-        // Other tests of this process map files meanwhile, hundreds at most.
+        // Other tests of this process map files at the same time, up to some hundreds.
         const OTHERS_MAX: usize = 1_000;
         let mappings_count = || {
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -348,7 +348,7 @@ mod tests {
     fn a_signal_that_was_sent_changes_nothing() {
         let file = file_of(&[7; 1 << 13]);
         let mapping = Mapping::of(&file).unwrap();
-        // SAFETY: a signal to this thread, whose handler was installed with the mapping.
+        // SAFETY: a signal to this thread; its handler was installed with the mapping.
         let raised = unsafe { libc::raise(libc::SIGBUS) };
         assert_eq!(raised, 0);
         assert!(!mapping.truncation_flag().is_truncated());

@@ -1,8 +1,8 @@
-//! The one trait by which the engine opens, reads, maps, appends, syncs, renames, removes, lists
-//! and locks files, and asks for free space.
+//! The one trait through which the engine opens, reads, maps, appends, syncs, renames, removes,
+//! lists and locks files, and asks for free space.
 //!
-//! [`Real`] is the operating system's; [`Faulty`] fails at chosen operations, [`PowerCut`]
-//! loses what was not synced.
+//! [`Real`] is the operating system; [`Faulty`] fails at chosen operations; [`PowerCut`] loses
+//! unsynced changes.
 
 mod bus_error;
 mod durable_tree;

@@ -1,6 +1,6 @@
 //! Names that file systems, storage servers and desktops put into any directory.
 
-/// These names. What bears one is neither ours nor in the way.
+/// Names that are neither ours nor in the way.
 const NAMES: [&str; 8] = [
     "lost+found",
     ".snapshot",
@@ -12,7 +12,7 @@ const NAMES: [&str; 8] = [
     ".Trash-1000",
 ];
 
-/// Returns true for a name that others put into any directory.
+/// Returns true for a name that other programs put into any directory.
 pub(crate) fn is_of_others(name: &str) -> bool {
     NAMES.contains(&name)
 }

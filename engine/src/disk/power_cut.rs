@@ -1,4 +1,4 @@
-//! A disk whose power is cut at a chosen operation.
+//! A disk that loses power at a chosen operation.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use super::durable_tree::{Choices, DurableTree, Location, NodeIdx};
 use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
-/// Syncs that a [`PowerCut`] disk acknowledges and does not do: a disk that lies, or a program
-/// that forgot one. Called with the path below the root, of a file or of a directory.
+/// Syncs that a [`PowerCut`] disk acknowledges without doing them: a disk that lies, or a program
+/// that forgot a sync. Called with the path, below the root, of a file or of a directory.
 pub type IgnoredSyncs = fn(&str) -> bool;
 
-/// A disk in a real directory that also knows what a power cut would leave of it. For tests.
+/// A disk in a real directory that also records what a power cut would leave of it. For tests.
 ///
 /// Changing operations are counted from 0: creating, writing, resizing, reserving, syncing,
 /// renaming, exchanging and removing, and syncing directories. With operation `cut_at` the power
@@ -33,14 +33,14 @@ struct Shared {
 struct PowerState {
     tree: DurableTree,
     ops_count: u64,
-    /// Path of the operation with which the power failed.
+    /// Path of the operation during which the power failed.
     cut_path: Option<PathBuf>,
     ignored_count: u64,
 }
 
 impl PowerCut {
-    /// A disk below `root`, a directory whose present content is durable. `cut_at` is the
-    /// operation with which the power fails, `u64::MAX` for never.
+    /// A disk below `root`, a directory with durable files. The power fails with the operation
+    /// `cut_at`; `u64::MAX` for never.
     pub fn new(root: &Path, cut_at: u64, ignored: Option<IgnoredSyncs>) -> io::Result<Self> {
         let state = PowerState {
             tree: DurableTree::read(root)?,
@@ -57,29 +57,30 @@ impl PowerCut {
         Ok(Self { shared })
     }
 
-    /// Number of changing operations so far.
+    /// Count of changing operations up to now.
     pub fn ops_count(&self) -> u64 {
         self.shared.state.lock().ops_count
     }
 
-    /// Number of syncs that were ignored.
+    /// Count of syncs that were ignored.
     pub fn ignored_count(&self) -> u64 {
         self.shared.state.lock().ignored_count
     }
 
-    /// True once the power has failed: what was reported as done since then was not.
+    /// True once the power has failed: operations reported as done since then were not.
     pub fn is_off(&self) -> bool {
         self.shared.cut_at < self.ops_count()
     }
 
-    /// The path below the root whose operation the power failed with; the root itself is empty.
+    /// Path, below the root, of the operation during which the power failed; empty for the root
+    /// itself.
     pub fn cut_path(&self) -> Option<String> {
         let state = self.shared.state.lock();
         let path = self.shared.below_root(state.cut_path.as_deref()?)?;
         Some(path.to_string_lossy().into_owned())
     }
 
-    /// Writes what is left after the power was cut now into an empty directory. Equal seeds give
+    /// Writes what survives a power cut at this moment into an empty directory. Equal seeds give
     /// equal survivors.
     pub fn write_survivors(&self, into: &Path, seed: u64) -> io::Result<()> {
         let state = self.shared.state.lock();
@@ -98,7 +99,7 @@ impl PowerCut {
 }
 
 impl Shared {
-    /// Counts an operation. Errors when the power is off, or fails with it.
+    /// Counts an operation. Errors when the power is off, or fails during it.
     fn step(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
         state.ops_count += 1;
@@ -109,7 +110,7 @@ impl Shared {
         Ok(())
     }
 
-    /// True between the operation with which the power failed and the next one.
+    /// True between the operation during which the power failed and the next one.
     fn is_at_cut(&self) -> bool {
         self.state.lock().ops_count.checked_sub(1) == Some(self.cut_at)
     }
@@ -142,7 +143,7 @@ impl Shared {
         is_ignored
     }
 
-    /// Changes the model; paths outside the root have none.
+    /// Applies a change to the model; paths outside the root are ignored.
     fn change(&self, change: impl FnOnce(&mut DurableTree)) {
         change(&mut self.state.lock().tree);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Disk, DiskFile};
 use crate::error::{Error, Result};
 
-/// Bytes gathered before they are written.
+/// Size of the buffer of unwritten bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
 /// Writes a file from its start, through a buffer.
@@ -28,7 +28,7 @@ impl FileWriter {
         })
     }
 
-    /// Writes what is gathered and hands over the file.
+    /// Writes the rest of the buffer and returns the file.
     pub(crate) fn finish(mut self) -> Result<Box<dyn DiskFile>> {
         self.flush().map_err(Error::io("write", &self.path))?;
         Ok(self.file)
@@ -65,8 +65,8 @@ impl Write for FileWriter {
     }
 }
 
-/// Writes a file under `temporary`, makes it durable and gives it its name. When this returns,
-/// the file is there whole even after a power cut; when it fails, `path` is as it was.
+/// Writes a file under `temporary`, makes it durable and gives it its name. When this returns, the
+/// complete file is there even after a power cut; when it fails, `path` is unchanged.
 ///
 /// Both paths are in one file system. Source: reliability of file puts (DURABILITY.md, files).
 pub(crate) fn publish_file(
@@ -77,7 +77,7 @@ pub(crate) fn publish_file(
 ) -> Result<()> {
     let published = write_and_rename(disk, temporary, path, write);
     if published.is_err() {
-        // The fault is reported; what is left behind in `tmp/` goes at the next start at the
+        // The fault is reported; the file left in `tmp/` is removed by the next start at the
         // latest.
         let _ = disk.remove(temporary);
     }

@@ -11,7 +11,7 @@ use rustix::fs::{Timespec, Timestamps};
 use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
-/// Directories are for their owner only.
+/// Directories are accessible to their owner only.
 const DIR_MODE: u32 = 0o700;
 /// So are files.
 const FILE_MODE: u32 = 0o600;
@@ -24,7 +24,7 @@ const WHOLE_SYNC_FILE_SYSTEMS: &[u32] = &[0xef53, 0x5846_5342, 0x9123_683e, 0xf2
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Real;
 
-/// Tells temporary directories of one process apart.
+/// Distinguishes temporary directories of one process.
 static TEMP_DIRS_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Returns true if a call failed because the process, or the system, has no descriptor left.
@@ -85,7 +85,7 @@ impl Disk for Real {
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry.map_err(Error::io("list", path))?;
-            // A file that another thread removed since is as good as never listed.
+            // A file that another thread has removed since counts as never listed.
             let Some(metadata) = present(entry.metadata()).map_err(Error::io("list", path))? else {
                 continue;
             };
@@ -157,7 +157,7 @@ impl Disk for Real {
 
     fn is_mount_point(&self, path: &Path) -> Result<bool> {
         use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
-        // A kernel that does not know it lets the exchange of names find out.
+        // On a kernel without it, the exchange of names finds out.
         let found = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
         Ok(found.is_ok_and(|it| it.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)))
     }
@@ -195,7 +195,7 @@ impl Disk for Real {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Best effort: the refusal stands, with or without the number.
+                // Best effort: the refusal stands, with or without the process id.
                 let _ = file.read_to_string(&mut holder);
                 return Err(Error::Locked {
                     path: path.parent().unwrap_or(path).to_path_buf(),
@@ -205,9 +205,9 @@ impl Disk for Real {
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
         }
         let pid = format!("{}\n", std::process::id());
-        // Only with the lock: a refused process must not overwrite the number of the holder.
-        // Best effort: a full disk must not keep a server from starting, and the lock holds without
-        // the number.
+        // Only with the lock: a refused process must not overwrite the id of the holder. Best
+        // effort: a full disk must not keep a server from starting, and the lock holds without the
+        // id.
         if file.set_len(0).is_ok() {
             let _ = file.write_all_at(pid.as_bytes(), 0);
         }
@@ -255,7 +255,7 @@ impl DiskFile for File {
             return Ok(None);
         };
         let flags = rustix::fs::FallocateFlags::empty();
-        // Not every file system can, and a full one will not.
+        // Not every file system can, and a full one refuses.
         if rustix::fs::fallocate(self, flags, 0, size_bytes).is_err() {
             return Ok(None);
         }
@@ -271,7 +271,7 @@ fn boxed(file: File) -> Box<dyn DiskFile> {
     Box::new(file)
 }
 
-/// `None` for what is not there.
+/// `None` for a missing file.
 fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

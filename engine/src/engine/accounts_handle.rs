@@ -1,6 +1,6 @@
 //! The accounts, API keys and sessions of an engine, and the audit log of their changes.
 //!
-//! Reading only: [`Engine::apply`](crate::Engine::apply) changes them.
+//! Reading only: changes are made with [`Engine::apply`](crate::Engine::apply).
 
 use crate::database::Database;
 use crate::error::Result;
@@ -17,10 +17,10 @@ pub struct AccountsHandle<'e> {
 }
 
 impl AccountsHandle<'_> {
-    /// Makes what the other methods return agree with the file, after
+    /// Makes the results of the other methods agree with the file, after
     /// [`Engine::apply`](crate::Engine::apply) has failed: its commit may be durable all the same.
     ///
-    /// Errors: the file cannot be read, and it is not known whether they agree.
+    /// Errors: the file cannot be read, and it is unknown if they agree.
     pub fn catch_up(self) -> Result<()> {
         self.database.state.catch_up()
     }
@@ -56,12 +56,12 @@ impl AccountsHandle<'_> {
         self.database.state.api_key(id)
     }
 
-    /// The API keys of an account in any state, by id. Cost: visits these alone.
+    /// The API keys of an account in any state, by id. Cost: visits only these.
     pub fn api_keys_of(self, account: AccountId) -> Vec<ApiKey> {
         self.database.state.api_keys_of(account)
     }
 
-    /// The open sessions of an account, expired or not, oldest first. Cost: visits these alone.
+    /// The open sessions of an account, expired or not, oldest first. Cost: visits only these.
     pub fn sessions_of(self, account: AccountId) -> Vec<Session> {
         self.database.state.sessions_of(account)
     }
@@ -76,30 +76,30 @@ impl AccountsHandle<'_> {
         self.database.state.second_steps()
     }
 
-    /// True if anybody may create an account, false if only those who are invited; `None` until an
+    /// True if registration is open, false if it is by invitation only; `None` until an
     /// administrator has decided with [`Change::SetRegistration`](crate::Change::SetRegistration).
     pub fn registration(self) -> Option<bool> {
         self.database.state.registration()
     }
 
-    /// The one-time link whose token has this digest, expired or not. Cost: reads the file.
+    /// The one-time link with this token digest, expired or not. Cost: reads the file.
     pub fn link(self, digest: &[u8; 32]) -> Result<Option<OneTimeLink>> {
         self.database.state.link(digest)
     }
 
-    /// All one-time links, expired or not, in no order. Cost: reads the file.
+    /// All one-time links, expired or not, unordered. Cost: reads the file.
     pub fn links(self) -> Result<Vec<OneTimeLink>> {
         self.database.state.links()
     }
 
-    /// The open session whose cookie has this digest, expired or not.
+    /// The open session with this cookie digest, expired or not.
     pub fn session(self, digest: &[u8; 32]) -> Option<Session> {
         let session = self.database.state.session(digest);
         session.filter(|session| !session.is_pending)
     }
 
-    /// The sign-in whose password was right and that waits for its code, by the digest of its
-    /// cookie, expired or not.
+    /// The sign-in with this cookie digest, with a correct password and waiting for its code,
+    /// expired or not.
     pub fn pending_sign_in(self, digest: &[u8; 32]) -> Option<Session> {
         let session = self.database.state.session(digest);
         session.filter(|session| session.is_pending)

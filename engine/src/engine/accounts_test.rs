@@ -64,7 +64,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
     assert!(engine.accounts().session(&[2; 32]).is_none());
 }
 
-/// Checking a password takes a while: what was decided meanwhile stands.
+/// Checking a password takes a while: decisions made during it stand.
 #[test]
 fn whoever_gave_an_old_password_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();

@@ -140,7 +140,7 @@ fn a_backup_is_a_data_directory_with_everything() {
     assert_eq!((summary.records, summary.files), (310, 3));
     assert_eq!(summary.left_out, []);
     assert!(matches!(engine.backup(&copy), Err(Error::Exists { .. })));
-    // It shares nothing with what goes on.
+    // It shares nothing with later changes.
     import(&engine, 310..320);
     make_key(&engine);
     check(&open(&copy));
@@ -221,7 +221,7 @@ fn the_oldest_dated_backups_go_and_nothing_else() {
     for path in &paths[2..] {
         check(&open(path));
     }
-    // Linked contents outlive the backup that they were copied for.
+    // Linked blobs outlive the backup that they were copied for.
     assert_eq!(
         crate::newest_backup(&Real, &folder).unwrap().as_ref(),
         paths.last()
@@ -349,7 +349,7 @@ fn a_fault_anywhere_makes_no_backup_or_a_whole_one_and_harms_nothing() {
         let outcome = engine.backup(&copy);
         faulty.set_fault(Fault::NONE);
         if op_idx.is_multiple_of(2) {
-            // Otherwise the next one goes on with what this one has left.
+            // Otherwise the next one continues with what this one has left.
             let _ = std::fs::remove_dir_all(dir.path().join("copy.partial"));
         }
         // The first backup aggregated counters, so this one takes fewer operations.
@@ -448,7 +448,7 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
     assert!(!dir.path().join("data.restoring").exists());
 }
 
-/// A volume keeps its name: its contents are replaced.
+/// A volume keeps its name: its files are replaced.
 #[test]
 fn a_mount_point_gets_the_contents_of_a_backup() {
     let dir = tempfile::tempdir().unwrap();

@@ -37,8 +37,8 @@ impl CatalogHandle<'_> {
     }
 
     /// Calls `each` with every stored record, ordered by id. `each` may be slow: nothing waits for
-    /// it. Of the commits made meanwhile some may be seen. Records that cannot be read are left
-    /// out: returns what is wrong with each, which names it.
+    /// it. Commits made during the export may be seen or not. Unreadable records are left out:
+    /// returns the error of each, which names it.
     pub fn export(self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<Vec<Error>> {
         self.database.catalog.each_record(each)
     }
@@ -55,8 +55,8 @@ impl CatalogHandle<'_> {
         Ok(outcomes != [CatalogOutcome::Unknown])
     }
 
-    /// Deletes records in one transaction; returns the ids that were unknown, ascending. An id that
-    /// is named twice counts once.
+    /// Deletes records in one transaction; returns the unknown ids, ascending. A repeated id counts
+    /// once.
     pub fn delete_records(self, ids: &[RecordId]) -> Result<Vec<RecordId>> {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
@@ -72,7 +72,7 @@ impl CatalogHandle<'_> {
         Ok(unknown)
     }
 
-    /// Requests a reindex job if the delta holds anything. Requests are coalesced; never waits.
+    /// Requests a reindex job if the delta is not empty. Requests are coalesced; never waits.
     ///
     /// Cost: one or two loads of atomics.
     #[inline]
@@ -80,8 +80,8 @@ impl CatalogHandle<'_> {
         self.database.catalog.request_reindex();
     }
 
-    /// Ends the running merge, if any, and lets none begin: [`Engine::close`](crate::Engine::close)
-    /// comes next. Never waits.
+    /// Ends the running merge, if any, and lets none begin: called before
+    /// [`Engine::close`](crate::Engine::close). Never waits.
     pub fn stop_merging(self) {
         self.database.catalog.stop_merging();
     }

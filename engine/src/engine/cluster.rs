@@ -13,17 +13,17 @@ use crate::replication::{
 };
 
 impl Engine {
-    /// Position in the log of a cluster, as it was when the engine was opened; `None` if the data
-    /// directory is in no cluster.
+    /// Position in the log of a cluster when the engine was opened; `None` if the data directory is
+    /// in no cluster.
     pub fn log_position(&self) -> Option<LogPosition> {
         self.database().position()
     }
 
-    /// Attaches to the log of the cluster that the data directory is in. Called once, before
-    /// anything is changed; from then on changes go through the log. `incarnation` is larger than
-    /// at every earlier start of this node, as the time in microseconds is.
+    /// Attaches to the log of the data directory's cluster. Called once, before the first change;
+    /// from then on changes go through the log. `incarnation` must be larger than at every earlier
+    /// start of this node, as a time in microseconds is.
     ///
-    /// Someone must call [`Replica::step`] whenever [`Replica::wait`] returns, and
+    /// The caller must call [`Replica::step`] whenever [`Replica::wait`] returns, and
     /// [`Replica::beat`] every other second.
     ///
     /// Errors: the data directory is in no cluster.
@@ -61,8 +61,8 @@ impl Engine {
         replication::enter(catalog, state, &position)
     }
 
-    /// Makes this data directory one alone again, with everything that it has. The engine must be
-    /// opened again.
+    /// Takes this data directory out of its cluster, with all its data. The engine must be opened
+    /// again.
     ///
     /// Errors: it is in no cluster.
     pub fn leave_cluster(&self) -> Result<()> {
@@ -78,8 +78,8 @@ impl Engine {
         replication::leave(catalog, state, &position)
     }
 
-    /// Writes a snapshot of everything that nodes share: [`Engine::load_snapshot`] makes another
-    /// node of it.
+    /// Writes a snapshot of the rows that nodes share: [`Engine::load_snapshot`] makes another node
+    /// of it.
     pub fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary> {
         self.database().write_snapshot(out)
     }
@@ -87,7 +87,7 @@ impl Engine {
     /// Loads a snapshot into this data directory, which must be new, checks it, and builds the
     /// index. The engine must be opened again.
     ///
-    /// Errors: the snapshot is damaged: the data directory is of no use then.
+    /// Errors: the snapshot is damaged: the data directory is unusable then.
     pub fn load_snapshot(&self, from: &mut dyn Read) -> Result<SnapshotSummary> {
         let database = self.database();
         let (catalog, state) = (database.catalog.store(), database.state.store());

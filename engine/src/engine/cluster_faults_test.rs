@@ -205,7 +205,7 @@ fn nodes_that_are_killed_and_cut_from_the_log_agree() {
     }
 }
 
-/// Changes of every kind on a node whose power fails; returns what was acknowledged.
+/// Changes of every kind on a node that loses power; returns what was acknowledged.
 fn change(node: &Node, release: &ReleaseId) -> (Vec<(u64, String)>, bool, bool) {
     let mut titles = Vec::new();
     let engine = &node.engine;
@@ -272,7 +272,7 @@ fn cut_at(prepared: &Path, logged: &[Vec<u8>], operation: u64) -> bool {
         assert!(is_there || !has_account, "cut {operation}");
         let file = node.engine.files().cached_file(&release);
         assert!(file.is_some() || !has_file, "cut {operation}");
-        // Contents come from object storage, which there is none of here.
+        // Blobs come from object storage, which these nodes do not have.
         let mut found = node.engine.verify(false).unwrap();
         found.retain(|finding| !finding.file.starts_with("blobs/"));
         assert_eq!(found, [], "cut {operation}");

@@ -120,7 +120,7 @@ fn a_server_that_lags_stops_nobody() {
         assert!(text.contains("this node has applied"), "{text}");
         NOW_SECONDS.fetch_add(3, Ordering::Relaxed);
     }
-    // It is away for a while: what it had then nobody knows.
+    // It is away for a while: its state during that time is unknown.
     servers.is_away.store(true, Ordering::Relaxed);
     refusal(&b);
     NOW_SECONDS.fetch_add(60, Ordering::Relaxed);

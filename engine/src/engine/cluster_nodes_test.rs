@@ -196,14 +196,14 @@ fn in_a_log_that_is_made_anew_nobody_has_said_anything() {
     drop(engine);
     log.reset(2).unwrap();
     let a = start(&path, &log);
-    // The other may go on accepting keys until it notices; that which was stopped cannot come back.
+    // The other may accept keys until it notices; the one that was stopped cannot come back.
     assert_eq!(listed(&a), [1, 2]);
     let other = status(&a, 2).unwrap();
     assert_eq!((other.beat_seq, other.beat.applied), (0, 0));
     assert!(a.replica.dismiss(NodeId(2), a.replica.applied()).unwrap());
 }
 
-/// A clock that goes on by a second whenever it is read.
+/// A clock that advances by a second at each reading.
 fn ticking() -> MonotonicClock {
     let seconds = AtomicU64::new(0);
     Arc::new(move || Duration::from_secs(seconds.fetch_add(1, Ordering::Relaxed)))
@@ -293,7 +293,7 @@ fn a_new_version_of_frames_begins_with_the_last_node_that_is_upgraded() {
             let path = nodes.remove(node_idx).kill();
             let after = log.state().unwrap().last;
             let node = upgraded(&path, &log);
-            // Before it has read the log, it does not know who is there.
+            // Before it has read the log, it does not know the other nodes.
             node.beat();
             assert_eq!(versions_since(&log, after), [1]);
             nodes.insert(node_idx, node);

@@ -113,7 +113,7 @@ fn a_data_directory_that_was_set_back_is_noticed() {
     let path = b.kill();
     let older = dir.path().join("older");
     copy_dir(&path, &older);
-    // A start after a kill goes on, whatever it had appended.
+    // A start after a kill continues, whatever it had appended.
     for _ in 0..2 {
         let b = start(&path, &log);
         b.engine.apply(vec![new_api_key(None)]).unwrap();

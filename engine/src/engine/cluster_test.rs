@@ -219,7 +219,7 @@ fn touched_keys_are_told_to_every_node() {
     a.engine.apply(vec![revoke]).unwrap();
     b.catch_up();
     assert_eq!(b.replica.take_touched().api_keys, [ApiKeyId(1)]);
-    // Whoever waits until others obey it waits for this entry, and not for their beats.
+    // A caller that waits until others obey waits for this entry, and not for their beats.
     let revoked_at = b.replica.applied();
     assert_eq!(a.replica.keys_changed_at(), revoked_at);
     b.beat();
@@ -351,7 +351,7 @@ fn a_killed_node_catches_up() {
     }
 }
 
-/// Records of some chunks of a catch-up, in entries of which several parts are read.
+/// Records for some chunks of a catch-up, read in several parts of the log.
 const MANY: u64 = 70_000;
 
 #[test]
@@ -695,7 +695,7 @@ fn all_nodes_serve_the_file_that_was_known_first() {
     assert_eq!(store(b, b"second", None), first);
     assert_same(&nodes);
     assert!(nodes.iter().all(|node| known(node) == first));
-    // It is not here, and nobody forgets it for that.
+    // It is not here, but the row of its file stays.
     let opened = b.engine.files().blob(&first, Variant::Identity);
     assert!(matches!(opened, Err(Error::Source { .. })), "{opened:?}");
     let third = store(b, b"third", Some(first.content));

@@ -171,7 +171,7 @@ impl Contents {
     }
 }
 
-/// The rest when a row of this table is damaged; and true if verification goes on naming damage.
+/// The rest when a row of this table is damaged; and true if verification still names damage.
 fn outcome(table: Table, row_key: &[u8]) -> (Contents, bool) {
     let whole = Contents::WHOLE;
     match (table.0, row_key) {
@@ -286,7 +286,7 @@ fn check_row(prepared: &Path, file: &StoreFile, table: Table, row_key: &[u8]) {
     let (expected, stays_damaged) = outcome(table, row_key);
     let engine = open(&data);
     if table.0 == "records" {
-        // Its document in a segment is whole: only who reads the row sees it.
+        // Its document in a segment is whole: only a reader of the row sees it.
         engine.verify(false).unwrap();
     }
     assert_eq!(Contents::of(&engine), expected, "{place}");
@@ -333,7 +333,7 @@ fn a_damaged_row_of_any_table_costs_what_it_holds() {
     }
 }
 
-/// The error of a record that is there and cannot be read.
+/// The error of an existing record that cannot be read.
 fn damage_of(engine: &Engine, record: RecordId) -> String {
     let snapshot = engine.catalog().snapshot();
     let Err(error) = snapshot.doc(record) else {

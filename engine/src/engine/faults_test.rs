@@ -1,5 +1,5 @@
-//! Errors of the disk at each operation: nothing acknowledged is lost, everything counts once,
-//! reads are answered, and it heals.
+//! Errors of the disk at each operation: nothing acknowledged is lost, each download counts once,
+//! reads are answered, and the engine recovers.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -26,22 +26,21 @@ impl FilesHandle<'_> {
         self.database.state.cached_file(release)
     }
 
-    /// Releases with a cached file in their order, from the first that is not before `from`, up to
-    /// `count_max` of them. Cost: a transaction that reads that many rows.
+    /// Releases with a cached file in their order, beginning at `from`, up to `count_max` of them.
+    /// Cost: a transaction that reads that many rows.
     pub fn releases_from(self, from: &str, count_max: usize) -> Result<Vec<ReleaseId>> {
         self.database.state.releases_from(from, count_max)
     }
 
-    /// Number of the state of all files: it changes whenever the file of a release is forgotten or
-    /// replaced, before that is acknowledged. What was read under another number may be out of
+    /// Generation of the set of files: it changes whenever the file of a release is deleted or
+    /// replaced, before that is acknowledged. Data read under another generation may be out of
     /// date. Cost: one atomic load.
     #[inline]
     pub fn generation(self) -> u64 {
         self.database.state.files_generation()
     }
 
-    /// Stores the content of a release durably, and remembers it as the file of that release.
-    /// Identical contents share one blob.
+    /// Stores the file of a release durably. Identical files share one blob.
     pub fn store_file(
         self,
         release: &ReleaseId,
@@ -58,9 +57,9 @@ impl FilesHandle<'_> {
         self.store_fetched(release, content, facts)
     }
 
-    /// Stores the content of a release as [`FilesHandle::store_file`] does, in place of the one
-    /// that it replaces. Returns another file if that is known of the release by now: another node
-    /// of a cluster has fetched it, and all nodes serve one content.
+    /// Stores the file of a release as [`FilesHandle::store_file`] does, in place of the one that
+    /// it replaces. Returns another file if one is known for the release by now: another node of a
+    /// cluster has fetched it, and all nodes serve the same file.
     pub fn store_fetched(
         self,
         release: &ReleaseId,
@@ -68,13 +67,13 @@ impl FilesHandle<'_> {
         facts: FileFacts,
     ) -> Result<CachedFile> {
         self.database.check_space()?;
-        // Other nodes look for it there as soon as they hear of it.
+        // Other nodes look for it there as soon as they learn of it.
         let is_uploaded = self.database.second_home.upload_shared(content);
         let _storing = self.database.storing.read();
-        // The blob first: a file that is remembered has content, even after a power cut.
+        // The blob first: a stored file has its blob, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
         if !is_uploaded {
-            // Also for one that is there already: an upload too many costs little.
+            // Also for an existing blob: an unnecessary upload costs little.
             self.database.second_home.note_stored(&hash)?;
         }
         let file = CachedFile {
@@ -95,7 +94,7 @@ impl FilesHandle<'_> {
             self.database.change_state(vec![event.clone()]),
             self.database.replica(),
         ) {
-            // Clients get their files while the log of the cluster is away.
+            // Clients get their files while the log of the cluster is unavailable.
             (Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. }), Some(replica)) => {
                 let known = self.cached_file(release);
                 if known.as_ref().map(|file| file.content) != facts.replaces {
@@ -113,10 +112,10 @@ impl FilesHandle<'_> {
         Ok(file)
     }
 
-    /// Stores files that an import brings, durably, with few waits for the disk. They are no cache:
-    /// eviction leaves them alone unless they have a second home.
+    /// Stores files that an import brings, durably, with few waits for the disk. They are not a
+    /// cache: eviction does not remove them, unless they have a second home.
     ///
-    /// Errors: none of them is remembered, or all are.
+    /// Errors: none of them is stored, or all are.
     pub fn bring(self, files: &[BroughtFile<'_>]) -> Result<()> {
         assert!(files.len() <= BROUGHT_FILES_MAX);
         self.database.check_space()?;
@@ -158,7 +157,8 @@ impl FilesHandle<'_> {
         Ok(())
     }
 
-    /// Up to `count_max` paths of an imported folder behind `after`, ascending by their bytes.
+    /// Returns up to `count_max` paths of an imported folder after `after`, ascending by their
+    /// bytes.
     pub fn imported_paths(
         self,
         folder: [u8; 16],
@@ -173,13 +173,13 @@ impl FilesHandle<'_> {
         self.database.state.remember_paths(folder, paths)
     }
 
-    /// Forgets paths of an imported folder.
+    /// Deletes paths of an imported folder.
     pub fn forget_paths(self, folder: [u8; 16], paths: &[String]) -> Result<()> {
         self.database.state.forget_paths(folder, paths)
     }
 
-    /// Forgets the file of a release: the next download fetches it. Returns false if there was
-    /// none.
+    /// Deletes the entry of a release's file: the next download fetches it. Returns false if there
+    /// was none.
     pub fn forget(self, release: &ReleaseId) -> Result<bool> {
         let event = StateEvent::ForgetFile(release.clone());
         let outcomes = self.database.change_state(vec![event])?;
@@ -192,10 +192,10 @@ impl FilesHandle<'_> {
         self.database.check_space()
     }
 
-    /// Forgets every file of a content that is lost or damaged: the next download fetches it.
+    /// Deletes the entry of every file with a lost or damaged blob: the next download fetches it.
     ///
-    /// Errors: all contents are lost, as when their file system is not mounted: then nothing is
-    /// forgotten.
+    /// Errors: all blobs are lost, as when their file system is not mounted: then nothing is
+    /// deleted.
     pub fn forget_content(self, content: ContentHash) -> Result<()> {
         self.database.ensure_blobs_present()?;
         let event = StateEvent::ForgetContent(content);
@@ -204,8 +204,8 @@ impl FilesHandle<'_> {
     }
 
     /// Opens stored bytes, mapped; callers share the handle while any of them holds it. `None` if
-    /// the variant was not made. A content that is not here comes back from its second home, which
-    /// may take long.
+    /// the variant was not made. A missing blob is fetched from its second home, which may take
+    /// long.
     ///
     /// Errors: the blob is missing or damaged; [`Error::Source`](crate::Error::Source) if it may be
     /// in its second home, which cannot be asked now, or, in a cluster, with another node.
@@ -228,11 +228,11 @@ impl FilesHandle<'_> {
         if !database.second_home.comes_back() {
             return Err(lost);
         }
-        // Nothing may be put into a folder that stands in the place of the real one.
+        // Nothing may be put into another folder in place of the real one.
         database.ensure_blobs_present()?;
         database.check_space()?;
         let mut opened = Err(lost);
-        // What came back may be evicted again before it is open: once more, then.
+        // A fetched blob may be evicted again before it is open: hence two tries.
         for _ in 0..2 {
             if !matches!(opened, Err(Error::Corrupt { .. })) {
                 break;
@@ -245,16 +245,16 @@ impl FilesHandle<'_> {
         opened
     }
 
-    /// Keeps all contents in a second home, too. From then on, those that leave this machine under
-    /// [`FilesHandle::limit`] come back from there. Called once, before files are asked for.
+    /// Keeps all blobs in a second home, too. From then on, blobs removed from this machine under
+    /// [`FilesHandle::limit`] are fetched from there. Called once, before files are requested.
     ///
-    /// The task [`UploadFiles`](crate::MaintenanceTask::UploadFiles) uploads what is stored; if the
-    /// source is another one than before, that is everything that is here.
+    /// The task [`UploadFiles`](crate::MaintenanceTask::UploadFiles) uploads what is stored; for a
+    /// new source, that is everything that is here.
     ///
-    /// Errors: a source is new, and `blobs/` is not the folder of contents.
+    /// Errors: a source is new, and `blobs/` is not the folder of blobs.
     ///
-    /// Without a source, contents that are only there cannot be opened
-    /// ([`Error::Source`](crate::Error::Source)), and are not forgotten.
+    /// Without a source, blobs that are only there cannot be opened
+    /// ([`Error::Source`](crate::Error::Source)), and their entries are kept.
     pub fn attach(self, source: Arc<dyn BlobSource>) -> Result<()> {
         let Database {
             second_home, blobs, ..
@@ -267,23 +267,22 @@ impl FilesHandle<'_> {
         Ok(())
     }
 
-    /// Returns true if contents have a second home, be it attached or not.
+    /// Returns true if blobs have a second home, attached or not.
     pub fn has_second_home(self) -> bool {
         self.database.second_home.is_there()
     }
 
-    /// Limits the bytes of all cached files: beyond them, those that were served least recently are
-    /// forgotten and removed by the task
-    /// [`EvictFiles`](crate::MaintenanceTask::EvictFiles), and fetched anew when they are wanted. 0
-    /// keeps all.
+    /// Limits the total size of cached files: beyond it, the least recently served ones are removed
+    /// by the task [`EvictFiles`](crate::MaintenanceTask::EvictFiles), and fetched again on
+    /// request. 0 keeps all.
     pub fn limit(self, bytes_max: u64) {
         self.database
             .files_bytes_max
             .store(bytes_max, Ordering::Relaxed);
     }
 
-    /// Notes that contents were served at `now`, for the order in which they are evicted. A power
-    /// cut may lose what was noted last. Cost: a system call each.
+    /// Notes that blobs were served at `now`, for the order in which they are evicted. A power cut
+    /// may lose the last notes. Cost: a system call each.
     pub fn note_served(
         self,
         contents: impl IntoIterator<Item = ContentHash>,
@@ -295,19 +294,19 @@ impl FilesHandle<'_> {
         Ok(())
     }
 
-    /// Returns true if a cached file has this content, or one whose hash begins alike. Cost: one
-    /// look-up in memory.
+    /// Returns true if a cached file has this content, or one with a hash that begins alike. Cost:
+    /// one look-up in memory.
     pub fn has_content(self, content: ContentHash) -> bool {
         self.database.state.has_content(content)
     }
 
-    /// Limits the number of open blobs to `blobs_max`, and never more than
+    /// Limits the number of open blobs to `blobs_max`, and in any case to
     /// [`OPEN_BLOBS_MAX`](crate::OPEN_BLOBS_MAX): each takes a file descriptor.
     pub fn keep_open(self, blobs_max: usize) {
         self.database.blobs.keep_open(blobs_max);
     }
 
-    /// Stores a compressed variant beside its content.
+    /// Stores a compressed variant beside its blob.
     pub fn store_variant(
         self,
         content: &ContentHash,

@@ -136,7 +136,7 @@ fn ensure_whole(engine: &Engine) {
     assert!(found.iter().all(|finding| finding.is_repaired), "{found:?}");
 }
 
-/// Tables of values that begin with a version, of which any row is read at the start.
+/// Tables of values with a version at their beginning; any row of them is read at the start.
 #[test]
 fn a_newer_row_that_is_read_at_the_start_refuses_it_and_stays() {
     let dir = tempfile::tempdir().unwrap();
@@ -258,8 +258,8 @@ fn row_keys(data: &Path, table: Table) -> Vec<Vec<u8>> {
     })
 }
 
-/// This program is the older one: it changes no part of a record that it cannot read. An import
-/// replaces it whole.
+/// The older program changes no part of a record that it cannot read. An import replaces the whole
+/// record.
 #[test]
 fn an_older_program_changes_no_part_of_a_newer_record() {
     let dir = tempfile::tempdir().unwrap();

@@ -37,8 +37,8 @@ impl Random {
     }
 }
 
-/// Every row of a file of the truth, by table and row key. Left out is the number of transactions,
-/// which is the one thing that their size decides.
+/// Every row of a store file, by table and row key, but for the number of transactions: only their
+/// size decides that.
 type Dump = BTreeMap<(&'static str, Vec<u8>), Vec<u8>>;
 
 fn dump(data: &Path, file: &StoreFile) -> Dump {
@@ -237,7 +237,7 @@ fn the_same_events_end_in_the_same_rows_of_the_state() {
     }
 }
 
-/// A group whose commit fails is in the file whole, or not at all; then it is applied again.
+/// A group with a failed commit is in the file whole, or not at all; then it is applied again.
 #[test]
 fn a_history_with_failing_commits_ends_in_the_same_rows() {
     let (mut refused_count, mut durable_count) = (0, 0);

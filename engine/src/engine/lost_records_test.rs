@@ -1,5 +1,5 @@
-//! Records that are as they were before, with checksums that match: the write of a page was lost.
-//! The journal and the index know better.
+//! Older versions of records with checksums that match: the write of a page was lost. The journal
+//! and the index have the later ones.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -218,13 +218,13 @@ fn a_journal_without_digests_is_replayed() {
         put_back(store, &before);
     });
     let engine = open(&data);
-    // The older one of them: of this record the last entry tells nothing.
+    // The older one of them: the last entry does not concern this record.
     assert_eq!(title_of(&engine, 1).unwrap(), "Uno 1");
     assert_eq!(title_of(&engine, 2).unwrap(), "Tres 2");
     assert_eq!(engine.take_damage(), []);
 }
 
-/// A loss that nothing tells (DURABILITY.md): with the last header the last commit goes, whole.
+/// An undetectable loss (DURABILITY.md): with the last header the last commit is lost, whole.
 #[test]
 fn without_its_last_header_a_file_is_as_before_the_last_commit() {
     const HEADER_BYTES: usize = 4_096;

@@ -1,5 +1,5 @@
-//! A row that is as it was before, with a checksum that matches: the page was written back after a
-//! write of it was lost. The audit log and memory know better.
+//! An older version of a row with a checksum that matches: the write of its page was lost. The
+//! audit log and memory have the later one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -181,8 +181,8 @@ fn change_numbers(data: &Path, change: impl Fn(&mut Transaction<'_>, &[u8]) -> R
     store.close().unwrap();
 }
 
-/// The last numbers that were given are lost, or as they were before: no account, key or entry of
-/// the audit log takes the place of another.
+/// The last assigned ids are lost or older ones: no account, key or entry of the audit log takes
+/// the place of another.
 #[test]
 fn a_number_is_never_given_twice() {
     let dir = tempfile::tempdir().unwrap();
@@ -249,7 +249,7 @@ fn a_change_heals_the_rows_that_it_meets() {
     assert_eq!(engine.take_damage(), []);
 }
 
-/// A row that could not be read at the start, and can be later, was not removed meanwhile.
+/// A row that could not be read at the start, and can be later, was not removed in between.
 #[test]
 fn the_scrubber_removes_nothing_that_was_unreadable() {
     let dir = tempfile::tempdir().unwrap();

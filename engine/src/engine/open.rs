@@ -1,4 +1,4 @@
-//! Opening and closing an engine, and the care of its data directory.
+//! Opening and closing an engine, and maintenance of its data directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::maintenance::{
 use crate::model::{NodeId, Timestamp};
 use crate::state::{Outcome, StateEvent};
 
-/// Storage engine of the source of truth.
+/// Storage engine of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreKind {
     /// Two redb files in the data directory.
     Redb,
-    /// Nothing is kept: for tests and trials. Blobs and segments live in a temporary directory.
+    /// Memory only: for tests and trials. Blobs and segments are in a temporary directory.
     Memory,
 }
 
@@ -34,7 +34,7 @@ pub struct Options {
     pub disk: Arc<dyn Disk>,
     /// The storage engine.
     pub store: StoreKind,
-    /// Number of [`CounterLane`](crate::CounterLane)s to hand out: one per worker, and one for the
+    /// Count of [`CounterLane`](crate::CounterLane)s to hand out: one per worker, and one for the
     /// web pages.
     pub counter_lanes: usize,
     /// Identity of a data directory that has none yet: a random number, which is made up anew for
@@ -81,7 +81,7 @@ impl Engine {
         self.database.data_dir().sealing_key()
     }
 
-    /// Keeps a sealing key in this data directory, durably. It replaces none.
+    /// Stores a sealing key in this data directory, durably. Never replaces one.
     ///
     /// Errors: there is one already, or its file cannot be written.
     pub fn keep_sealing_key(&self, key: &[u8; SEALING_KEY_BYTES]) -> Result<()> {
@@ -120,21 +120,21 @@ impl Engine {
         UsageHandle { database }
     }
 
-    /// Refuses changes of records and files while fewer than `bytes` are free on the disk, and
-    /// never with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and counts
-    /// can be changed all the same, as long as there is any room.
+    /// Refuses changes of records and files while fewer than `bytes` are free on the disk, and in
+    /// any case with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and
+    /// counts have a smaller reserve, and can be changed for longer.
     pub fn keep_free(&self, bytes: u64) {
         let reserve_bytes = bytes.saturating_sub(FREE_BYTES_MIN);
         self.database.data_dir().reserve(reserve_bytes);
     }
 
-    /// Applies events in order, as one durable transaction, and returns an outcome for each. An
-    /// event that is refused changes nothing; the others stand.
+    /// Applies events in order, as one durable transaction, and returns an outcome for each. A
+    /// refused event changes nothing; the others stand.
     pub fn apply(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
         self.database.change_state(events)
     }
 
-    /// Does one step of every task in [`MaintenanceTask::ALL`]. Returns true if there is more to do
+    /// Runs one step of every task in [`MaintenanceTask::ALL`]. Returns true if there is more to do
     /// at once.
     ///
     /// Errors: the first one; the other tasks were run all the same.
@@ -142,8 +142,8 @@ impl Engine {
         self.tasks.run_all(&self.database, now)
     }
 
-    /// Does one step of a task of maintenance. Returns true if there is more to do at once. Each
-    /// task is run by one thread at a time; different ones may run side by side.
+    /// Runs one step of a maintenance task. Returns true if there is more to do at once. Each task
+    /// is run by one thread at a time; different ones may run in parallel.
     pub fn run_task(&self, task: MaintenanceTask, now: Timestamp) -> Result<bool> {
         self.tasks.run(&self.database, task, now)
     }
@@ -153,45 +153,46 @@ impl Engine {
         maintenance::stats(&self.database, &self.tasks)
     }
 
-    /// Checks every file against its checksums and against the others; repairs derived files if
-    /// `is_repairing`.
+    /// Checks every file against its checksums and against the other files; repairs derived files
+    /// if `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
         maintenance::verify(&self.database, is_repairing)
     }
 
-    /// Measures what [`Engine::compact`] may give back, for [`Engine::stats`]. The scrubber does so
+    /// Measures how much [`Engine::compact`] may free, for [`Engine::stats`]. The scrubber does so
     /// once in a round. Cost: a read of the files.
     pub fn measure_stores(&self) -> Result<()> {
         self.tasks.measure(&self.database)
     }
 
-    /// Gives the free space of the files of the source of truth back to the file system. Whoever
-    /// reads or changes rows waits meanwhile; searches and downloads do not.
+    /// Returns the free space of the store files to the file system. Readers and writers of rows
+    /// wait until it is done; searches and downloads do not.
     pub fn compact(&self) -> Result<Vec<CompactedStore>> {
         let compacted = maintenance::compact(&self.database)?;
         self.measure_stores()?;
         Ok(compacted)
     }
 
-    /// Damage that was met and contained since the last call, for a log.
+    /// Damage met and contained since the last call, for a log.
     pub fn take_damage(&self) -> Vec<DamageEntry> {
         self.database.damage.take_for_log()
     }
 
     /// Writes a backup: a data directory of its own at `destination`, which must not exist, with
-    /// everything that was acknowledged when it began. Readers and writers go on meanwhile. If the
-    /// process is killed, `destination` does not exist.
+    /// everything that was acknowledged when it began. Readers and writers continue. If the process
+    /// is killed, `destination` does not exist.
     pub fn backup(&self, destination: &Path) -> Result<BackupSummary> {
         maintenance::backup(&self.database, destination)
     }
 
-    /// Writes a backup named after the time into a folder of backups. Contents of files that the
-    /// newest one there has are checked and linked, not copied.
+    /// Writes a backup named after the time into a folder of backups. Blobs that the newest one
+    /// there has are checked and linked, not copied.
     pub fn back_up_dated(&self, folder: &Path, now: Timestamp) -> Result<DatedBackup> {
         maintenance::back_up_dated(&self.database, folder, now)
     }
 
-    /// Removes the oldest dated backups of a folder, all but `kept_count`; returns those.
+    /// Removes the oldest dated backups of a folder, all but `kept_count`; returns the removed
+    /// ones.
     pub fn remove_older_backups(&self, folder: &Path, kept_count: usize) -> Result<Vec<PathBuf>> {
         let disk = self.database.data_dir().disk();
         maintenance::remove_older(disk.as_ref(), folder, kept_count)

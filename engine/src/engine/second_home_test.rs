@@ -21,7 +21,7 @@ struct Bucket {
     name: String,
     contents: Mutex<BTreeMap<[u8; 32], Vec<u8>>>,
     is_away: AtomicBool,
-    /// A content that it refuses.
+    /// A blob that it refuses.
     refused: Mutex<Option<[u8; 32]>>,
     gets_count: AtomicU64,
     has_mark: AtomicBool,
@@ -345,7 +345,7 @@ fn a_folder_in_the_place_of_the_contents_loses_none() {
     assert!(read(&engine, &files[0]).is_err());
     let left = std::fs::read_dir(&blobs).unwrap().count();
     assert_eq!(left, 0, "nothing is put there");
-    // A start goes on, unless the second home is new.
+    // A start continues, unless the second home is new.
     engine.close().unwrap();
     drop(engine);
     let other = Arc::new(Bucket {
@@ -421,7 +421,7 @@ fn a_backup_knows_what_is_elsewhere_and_what_waits() {
     assert!(bucket.has(&waiting));
 }
 
-/// A content that a file refers to waits, or has been uploaded, whatever a power cut leaves.
+/// A blob that a file refers to is queued, or has been uploaded, whatever a power cut leaves.
 #[test]
 fn none_is_taken_for_uploaded_that_is_not() {
     for cut_at in 0.. {

@@ -114,12 +114,12 @@ fn damage_costs_its_segment_until_there_is_another() {
     assert_eq!(snapshot.docs().count() as u64, (SEGMENTS - 1) * RECORDS);
     drop(snapshot);
     assert_eq!(title_of(&engine, 7).unwrap(), "Uno 7");
-    // Whether there is such a record, or is none, nobody knows.
+    // Whether there is such a record is unknown.
     for number in [RECORDS + 7, SEGMENTS * RECORDS + 7] {
         let found = engine.catalog().snapshot().doc(id(number)).map(|_| ());
         assert!(matches!(found, Err(Error::Rebuilding)), "{found:?}");
     }
-    // The others change meanwhile.
+    // The others change in the meantime.
     let of_damaged = RECORDS + 8;
     import(&engine, [7, of_damaged].into_iter(), "Dos").unwrap();
     let ids = [id(8), id(of_damaged + 1)];

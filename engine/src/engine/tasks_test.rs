@@ -28,7 +28,7 @@ fn path_of(data: &Path, file: &CachedFile) -> PathBuf {
     data.join("blobs").join(&hash[..2]).join(hash)
 }
 
-/// Puts a content there whose row was never committed, as a killed process leaves it.
+/// Puts a blob there without a committed row, as a killed process leaves it.
 fn leave_orphan(engine: &Engine, data: &Path, content: &str) -> PathBuf {
     let file = store(engine, 99, content);
     let path = path_of(data, &file);
@@ -142,7 +142,7 @@ fn a_task_that_fails_keeps_no_other_from_running() {
 
 fn scrub(engine: &Engine) {
     for _ in 0..100_000 {
-        // A step that meets a failing disk goes on with the next one.
+        // After a step that meets a failing disk, the next one runs.
         if matches!(engine.run_task(MaintenanceTask::Scrub, now()), Ok(false)) {
             return;
         }

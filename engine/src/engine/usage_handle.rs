@@ -12,14 +12,15 @@ pub struct UsageHandle<'e> {
 }
 
 impl UsageHandle<'_> {
-    /// This service's own count of downloads of a record. Cost: one look-up in memory.
+    /// Count of a record's downloads from this service. Cost: one look-up in memory.
     #[inline]
     pub fn downloads(self, id: RecordId) -> u64 {
         self.database.downloads.get(id)
     }
 
-    /// The records with the most downloads since the start, most first, with these downloads: some
-    /// hundreds at most. Includes what is aggregated. Cost: a sort of about a thousand numbers.
+    /// The records with the most downloads since the start, most first, with these downloads: up to
+    /// some hundreds. Only aggregated downloads are included. Cost: a sort of about a thousand
+    /// numbers.
     pub fn busiest_records(self) -> Vec<(RecordId, u64)> {
         self.database.busiest.list()
     }
@@ -35,21 +36,21 @@ impl UsageHandle<'_> {
         self.database.counters.sync()
     }
 
-    /// Entries of log files that failed their checksum when they were aggregated, and so were not
+    /// Entries of log files that failed their checksum during an aggregation, and so were not
     /// counted: file below the data directory, and offset in bytes.
     pub fn passed_over(self) -> Vec<(String, u64)> {
         self.database.counters.passed_over()
     }
 
-    /// Aggregates the downloads counted until now, so that usage read next includes them.
+    /// Aggregates the downloads counted until now, so that the usage read next includes them.
     ///
-    /// Does nothing if it was called in the same second, while another aggregation runs, or if
-    /// the disk fails: the next one includes what is missing. Cost: a durable transaction.
+    /// Does nothing if it was called in the same second, while another aggregation runs, or if the
+    /// disk fails: the next call includes the missing ones. Cost: a durable transaction.
     pub fn aggregate_downloads(self, now: Timestamp) {
         self.database.aggregate_for_reader(now);
     }
 
-    /// Total usage of a key, and the time of its last use. Includes downloads that are aggregated.
+    /// Total usage of a key, and the time of its last use. Includes aggregated downloads.
     pub fn api_key_totals(self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
         self.database.state.api_key_totals(id)
     }
@@ -71,14 +72,14 @@ impl UsageHandle<'_> {
         self.database.state.figures()
     }
 
-    /// Number of the last [`UsageBatch`](crate::UsageBatch) that was added; 0 before the first.
+    /// Id of the last [`UsageBatch`](crate::UsageBatch) that was added; 0 before the first.
     pub fn last_batch(self) -> Result<u64> {
         self.database.state.last_usage(self.database.node)
     }
 
-    /// The latest time that usage was ever added for; 1970 before the first.
+    /// The latest time at which usage was ever added; 1970 before the first.
     ///
-    /// A caller whose clock may be set back takes the later of this and its clock, so that an
+    /// A caller with a clock that may be set back takes the later of this and its clock, so that an
     /// expired key stays expired.
     pub fn latest_moment(self) -> Result<Timestamp> {
         self.database.state.latest_moment()

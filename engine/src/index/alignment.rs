@@ -9,7 +9,7 @@ use crate::limits::TYPO_DISTANCE_MAX;
 
 /// Cells of a row: the diagonal, and as many on each side as the greatest distance.
 const BAND: usize = 2 * TYPO_DISTANCE_MAX + 1;
-/// Stands for every distance that is too great: it never comes down again.
+/// Any distance that is too great: it never gets smaller again.
 const FAR: u8 = TYPO_DISTANCE_MAX as u8 + 1;
 
 /// The rows of the matrix after some letters of a term. Cell `k` of the row of `n` letters stands
@@ -17,12 +17,12 @@ const FAR: u8 = TYPO_DISTANCE_MAX as u8 + 1;
 #[derive(Clone, Copy)]
 pub(super) struct AlignmentRows {
     distance_max: u8,
-    /// Letters of the term so far.
+    /// Count of letters of the term up to now.
     letters_count: u32,
     last: [u8; BAND],
     /// The row before `last`: a swap continues from it.
     before: [u8; BAND],
-    /// Last letter of the term so far, which a swap compares.
+    /// Last letter of the term up to now, which a swap compares.
     last_letter: char,
 }
 

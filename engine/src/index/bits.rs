@@ -12,7 +12,7 @@ thread_local! {
     static SPARE: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A bit per number below a limit. Cost of every whole-set operation: limit / 64 words.
+/// A bit for each number below a limit. Cost of every whole-set operation: limit / 64 words.
 #[derive(Debug, Clone)]
 pub(crate) struct Bits {
     words: Vec<u64>,
@@ -73,12 +73,12 @@ impl Bits {
         }
     }
 
-    /// Adds the numbers at `base` whose lower halves are in an array.
+    /// Adds the numbers at `base` with these lower halves.
     pub(crate) fn or_array(&mut self, base: u32, array: &[[u8; 2]]) {
         set_lows(self.container_mut(base), array);
     }
 
-    /// Removes the numbers of the container at `base` that one of bits does not have.
+    /// Keeps the numbers of the container at `base` that a container of bits has.
     pub(crate) fn and_bits(&mut self, base: u32, bytes: &[u8]) {
         for (word, other) in self
             .container_mut(base)
@@ -89,7 +89,7 @@ impl Bits {
         }
     }
 
-    /// Removes the numbers of the container at `base` that an array of lower halves does not have.
+    /// Keeps the numbers of the container at `base` that an array of lower halves has.
     pub(crate) fn and_array(&mut self, base: u32, array: &[[u8; 2]]) {
         // Clearing 8 KiB on the stack costs less than a search in the array for each bit.
         let mut kept = [0u64; CONTAINER_WORDS];
@@ -99,14 +99,14 @@ impl Bits {
         }
     }
 
-    /// Removes the numbers at `base` whose bits are set in the words of a container.
+    /// Removes the numbers at `base` that are set in the words of a container.
     pub(crate) fn remove_words(&mut self, base: u32, words: &[u64]) {
         for (word, other) in self.container_mut(base).iter_mut().zip(words) {
             *word &= !other;
         }
     }
 
-    /// Counts the numbers at `base` whose bits are set in the words of a container.
+    /// Counts the numbers at `base` that are set in the words of a container.
     pub(crate) fn count_words(&self, base: u32, words: &[u64]) -> u64 {
         let from = (base as usize / 64).min(self.words.len());
         let both = self.words[from..].iter().zip(words);

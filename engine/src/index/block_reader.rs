@@ -1,5 +1,5 @@
-//! A set as bits, 65,536 numbers after the other: what many sets have in common is computed where
-//! all of them are in the caches.
+//! A set as bits, 65,536 numbers after the other: operations on many sets are done block by block,
+//! while the block is in the caches.
 
 use super::number_list::ListReader;
 use super::roaring_view::{BITS_BYTES, ContainerBody, ContainerCursor, RoaringView, spread};
@@ -21,7 +21,7 @@ pub(crate) struct BlockReader<'a> {
 enum BlockForm<'a> {
     /// A list, and the first number of it that was not in a block.
     List(ListReader<'a>, Option<u32>),
-    /// A bitmap, whose containers are the blocks.
+    /// A bitmap; its containers are the blocks.
     Roaring(ContainerCursor<'a>),
 }
 
@@ -44,8 +44,8 @@ impl<'a> BlockReader<'a> {
         }
     }
 
-    /// Bits of the block of this number, which is above all that were read before; `None` if the
-    /// set has no number of it.
+    /// Bits of the block of this index, which must be above all that were read before; `None` if
+    /// the set has no number in it.
     pub(crate) fn read(&mut self, block_idx: u32) -> Option<&[u8]> {
         let base = block_idx * BLOCK_NUMBERS;
         match &mut self.form {

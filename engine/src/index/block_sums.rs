@@ -21,10 +21,10 @@ const _: () = assert!(BLOCK_BYTES.is_multiple_of(LANE_BYTES));
 
 /// One digit of some neighbouring documents.
 type Lane = [u64; LANE_WORDS];
-/// A digit as a set has it.
+/// A digit in the stored form of a set.
 type StoredLane = [u8; LANE_BYTES];
 
-/// Documents of any of some sets, and their number.
+/// Documents of any of some sets, and the number that they add.
 struct SummedSet<'a> {
     readers: Vec<BlockReader<'a>>,
     number: u8,
@@ -57,7 +57,7 @@ impl SummedSet<'_> {
 /// Reads sums block by block: a number below 128 for each document.
 pub(crate) struct BlockSums<'a> {
     sets: Vec<SummedSet<'a>>,
-    /// Number of documents of the segment.
+    /// Count of documents in the segment.
     limit: u32,
     /// The digits of the last block that was read, lowest first; as many as the sum of all sets'
     /// numbers has.
@@ -70,8 +70,8 @@ impl<'a> BlockSums<'a> {
     /// Greatest sum.
     pub(crate) const MAX: u8 = (1 << DIGITS) - 1;
 
-    /// Sums over the documents below `limit` of the numbers of the sets that have each, of which
-    /// every one is a union. No sum may exceed [`BlockSums::MAX`].
+    /// Sums for the documents below `limit`: each set adds its number to the documents that it has.
+    /// A set is a union of posting sets. No sum may exceed [`BlockSums::MAX`].
     pub(crate) fn new<'s>(limit: u32, sets: impl Iterator<Item = (&'s [Postings<'a>], u8)>) -> Self
     where
         'a: 's,
@@ -92,7 +92,7 @@ impl<'a> BlockSums<'a> {
         }
     }
 
-    /// Adds the numbers of a block up, which must be after all that were read before.
+    /// Adds up the sums of a block, which must be after all that were read before.
     ///
     /// Cost: some operations on a word for each set and 64 documents, however many have it.
     pub(crate) fn read(&mut self, block_idx: u32) {
@@ -118,7 +118,7 @@ impl<'a> BlockSums<'a> {
         }
     }
 
-    /// The sum of a document of the last block that was read, by its number in the block.
+    /// The sum of a document of the last block read, by its lower half.
     #[inline]
     pub(crate) fn get(&self, low: u16) -> u8 {
         let at = usize::from(low);
@@ -129,11 +129,11 @@ impl<'a> BlockSums<'a> {
         })
     }
 
-    /// Keeps the bits of those documents of the last block that was read whose sum is above a
-    /// number: of the first documents, if there are fewer words than a block has.
+    /// Keeps the bits of the documents in the last block read that have a sum above a number: only
+    /// of the first documents, if there are fewer words than a block has.
     pub(crate) fn retain_above(&self, number: u8, words: &mut [u64]) {
         if number >> self.digits.len() != 0 {
-            // It has a digit that no sum has.
+            // The number has a digit that no sum has.
             words.fill(0);
             return;
         }

@@ -28,33 +28,34 @@ pub struct SegmentSummary {
     pub docs_count: u32,
     /// Bytes of the whole segment.
     pub segment_bytes: u64,
-    /// Bytes of it that hold documents (fragments, release ids, file names); the others are index.
+    /// Size of the documents in it (fragments, release ids, file names), in bytes; the rest is
+    /// index.
     pub document_bytes: u64,
 }
 
 /// A record that was added.
 struct BuilderEntry {
-    /// Seconds of `posted_at`: with the id, its place in the answer order.
+    /// Seconds of `posted_at`: with the id, they give its place in the answer order.
     seconds: i64,
     id: [u8; 16],
     /// Start of its document in `documents`; it ends where that of the next entry starts.
     document_at: usize,
     /// Start of its description's words in `words`; they end where those of the next entry start.
     words_at: usize,
-    /// Number of its folded title in `titles`.
+    /// Index of its folded title in `titles`.
     title: u32,
     /// True if its title begins with an `l` and an apostrophe.
     has_elided_title: bool,
-    /// Number of its language in `languages`.
+    /// Index of its language in `languages`.
     language: u32,
     row: ColumnRow,
-    /// Number of its catalog id.
+    /// Numeric part of its catalog id.
     catalog: Option<u64>,
-    /// Number of the catalog id of its series.
+    /// Numeric part of its series' catalog id.
     parent: Option<u64>,
 }
 
-/// Orders by which entries and titles get their numbers in a segment.
+/// Orders by which entries and titles are numbered in a segment.
 struct SegmentOrders<'a> {
     /// Entries in answer order: the position of an entry is its document.
     entries: &'a [u32],
@@ -69,20 +70,20 @@ struct SegmentOrders<'a> {
 pub struct SegmentBuilder {
     entries: Vec<BuilderEntry>,
     documents: Vec<u8>,
-    /// Words of descriptions, each once a record, as numbers of `terms`.
+    /// Words of descriptions, each once per record, as indexes of `terms`.
     words: Vec<u32>,
     terms: Interner,
-    /// For each term, 1 more than the last entry whose description has it; 0 for none.
+    /// For each term, 1 more than the last entry with the term in its description; 0 for none.
     last_seen: Vec<u32>,
-    /// Titles as they were written: a repeated one is not folded again.
+    /// Titles as written: a repeated one is not folded again.
     written_titles: Interner,
-    /// Number in `titles` of the folding of each written title.
+    /// Index in `titles` of the folded form of each written title.
     folded_of_written: Vec<u32>,
     /// For each written title, true if it begins with an `l` and an apostrophe.
     elided_of_written: Vec<bool>,
     /// Folded titles.
     titles: Interner,
-    /// Words of each folded title, each once, as numbers of `terms`.
+    /// Words of each folded title, each once, as indexes of `terms`.
     title_words: Vec<Box<[u32]>>,
     /// Languages, numbered in the order of their first use.
     languages: HashMap<LanguageTerm, u32>,
@@ -126,10 +127,9 @@ impl SegmentBuilder {
         Ok(())
     }
 
-    /// Number of a title in `written_titles`.
+    /// Index of a title in `written_titles`.
     fn take_title(&mut self, title: &str) -> u32 {
-        // A title is repeated by hundreds of records: one that was seen before, letter for letter,
-        // is not folded again.
+        // A title is repeated by hundreds of records: an exact repetition is not folded again.
         let (written, is_new) = self.written_titles.intern(title);
         if !is_new {
             return written;
@@ -168,7 +168,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Number of active records that were added.
+    /// Count of active records that were added.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -178,7 +178,7 @@ impl SegmentBuilder {
         self.len() == 0
     }
 
-    /// Bytes of memory in use, roughly: callers decide by it when to finish.
+    /// Approximate memory in use, in bytes: callers decide by it when to finish.
     pub fn memory_bytes(&self) -> usize {
         let texts = [&self.terms, &self.written_titles, &self.titles];
         self.documents.len()

@@ -71,13 +71,13 @@ pub(crate) enum ColumnValue {
     SeasonEpisode(u16, u16),
     /// The number of a language.
     Language(u32),
-    /// A title that begins with an `l` and an apostrophe, which its folded text does not tell.
+    /// A title that begins with an `l` and an apostrophe; its folded text does not show it.
     ElidedTitle,
 }
 
 impl ColumnValue {
-    /// The number by which the value is found. The season is above the episode in it, so that all
-    /// episodes of a season are one range of codes.
+    /// The code by which the value is looked up. The bits of a season are above those of the
+    /// episode, so that all episodes of a season are one range of codes.
     pub(crate) fn code(self) -> u64 {
         match self {
             Self::Year(year) => 1 << 40 | u64::from(year.map_or(0, Year::get)),
@@ -100,7 +100,7 @@ pub(crate) struct Columns<'a> {
     season_mask: u64,
 }
 
-/// Columns with a handle of their bytes, whose head was read.
+/// Columns with a handle of their bytes and a decoded head.
 #[derive(Debug)]
 pub(crate) struct SharedColumns {
     rows: SharedPacked,
@@ -147,7 +147,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Number of documents.
+    /// Count of documents.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -158,7 +158,7 @@ impl<'a> Columns<'a> {
         self.rows.get(doc as usize)
     }
 
-    /// Reads the rows of documents that are looked at soon: here no read waits for another, there
+    /// Reads the rows of documents that will be checked soon: here no read waits for another, there
     /// each does.
     #[inline]
     pub(crate) fn prefetch(&self, docs: &[u32]) {
@@ -181,7 +181,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Narrows a test to rows whose `column` is `value`. `None` when no row can match: the value
+    /// Narrows a test to rows with `value` in `column`. `None` when no row can match: the value
     /// needs more bits than the column has.
     pub(crate) fn with_equal(&self, test: RowTest, column: Column, value: u16) -> Option<RowTest> {
         let (mask, value) = self.field(column, value)?;
@@ -192,9 +192,9 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Narrows a test to rows whose `column` is `value` or empty. At most one column of a test may
-    /// be of this kind: a row is compared with two values, and each further column would double
-    /// their number.
+    /// Narrows a test to rows with `value` in `column`, or with an empty one. At most one column of
+    /// a test may be of this kind: a row is compared with two values, and each further column would
+    /// double their number.
     pub(crate) fn with_equal_or_none(
         &self,
         test: RowTest,
@@ -249,7 +249,7 @@ pub(crate) enum Column {
     Episode,
 }
 
-/// A mask, and two values one of which a masked row must equal. They differ only in the one column
+/// A mask and two values; a masked row must equal one of them. They differ only in the one column
 /// that may be empty.
 ///
 /// Example: "season 3, year 1999 or none" has the mask of both columns, the value with 3 and 1999,

@@ -18,7 +18,7 @@ const CLEARING_COST: usize = 128;
 
 /// A position in a set, from which ascending numbers are sought.
 ///
-/// Example: a list of 900 documents is reduced by the word "bad", whose documents are in two
+/// Example: a list of 900 documents is reduced by the word "bad". The documents of "bad" are in two
 /// containers. The first 500 are sought in one of them and the others in the next: each container
 /// is found once, and an array in which many are sought becomes bits first.
 #[derive(Debug, Clone)]
@@ -83,8 +83,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Seeks up to [`BLOCK`] ascending numbers: a bit for each, set if the set has it. None may be
-    /// below any number that was sought before.
+    /// Seeks up to [`BLOCK`] ascending numbers: returns a bit for each, set if the set has it. None
+    /// may be below any number that was sought before.
     ///
     /// Cost: a bit test each in a container of bits, else a binary search; no branch depends on a
     /// number. The container is found once for all.
@@ -112,8 +112,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Keeps the numbers whose bits `matching` sets, in order; it is called with up to [`BLOCK`] at a
-/// time.
+/// Keeps the numbers selected by the bits of `matching`, in order; it is called with up to
+/// [`BLOCK`] at a time.
 #[inline]
 pub(crate) fn retain_blocks(numbers: &mut Vec<u32>, mut matching: impl FnMut(&[u32]) -> u64) {
     let mut kept = 0;

@@ -14,13 +14,13 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Dictionary in these bytes, or `None` when they are not an fst.
+    /// Opens the dictionary in these bytes; `None` when they are not an fst.
     pub(crate) fn read(bytes: Bytes) -> Option<Self> {
         let fst = Fst::new(bytes).ok()?;
         Some(Self { fst })
     }
 
-    /// Number of terms.
+    /// Count of terms.
     pub(crate) fn len(&self) -> usize {
         self.fst.len()
     }

@@ -74,7 +74,7 @@ impl<'a> StoredDoc<'a> {
         u32::from_le_bytes([a, b, c, d])
     }
 
-    /// Its catalog id.
+    /// Catalog id of the document.
     pub fn catalog_id(&self) -> Option<CatalogId> {
         // Five bytes hold any number of twelve digits.
         let mut number = [0; 8];
@@ -88,13 +88,13 @@ impl<'a> StoredDoc<'a> {
         catalog_id(self.parent_catalog_number()?, digits_count)
     }
 
-    /// The number of the catalog id of its series.
+    /// Numeric part of its series' catalog id.
     pub(crate) fn parent_catalog_number(&self) -> Option<u64> {
         let number = self.parent() & ((1 << PARENT_DIGITS_SHIFT) - 1);
         number.checked_sub(1)
     }
 
-    /// Digits and number of the catalog id of its series, as they are stored.
+    /// Digits and numeric part of its series' catalog id, in the stored form.
     fn parent(&self) -> u64 {
         let bytes = self.head[13..]
             .try_into()
@@ -112,12 +112,12 @@ impl<'a> StoredDoc<'a> {
         text(self.file_name)
     }
 
-    /// Its answer fragment.
+    /// Answer fragment of the document.
     pub fn fragment(&self) -> &'a [u8] {
         self.fragment
     }
 
-    /// Returns true if it is the document of this record, to the byte.
+    /// Returns true if this document is exactly that of the record.
     pub(crate) fn is_of(&self, record: &Record) -> bool {
         let mut expected = Vec::new();
         write_document(record, &mut expected);
@@ -125,7 +125,7 @@ impl<'a> StoredDoc<'a> {
         parts.concat() == expected
     }
 
-    /// Its id.
+    /// Id of the document's record.
     pub(crate) fn id(&self) -> Option<RecordId> {
         fragment_id(self.fragment)
     }
@@ -145,7 +145,7 @@ fn catalog_id(number: u64, digits_count: u8) -> Option<CatalogId> {
     CatalogId::from_digits(&format!("{number:0digits_count$}"))
 }
 
-/// A text, or none when it is empty. Damaged bytes fail their checksum before they come here.
+/// A text, or none when it is empty. Damaged bytes fail their checksum before this.
 fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok().filter(|text| !text.is_empty())
 }

@@ -19,7 +19,7 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// The number of a text, and true if the text is new.
+    /// Index of a text, and true if the text is new.
     pub(crate) fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = self.hasher.hash_one(text);
         let found = self.table.find(hash, |&number| {
@@ -44,7 +44,7 @@ impl Interner {
         text_at(&self.text, &self.ends, number)
     }
 
-    /// Number of texts.
+    /// Count of texts.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

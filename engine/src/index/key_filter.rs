@@ -1,11 +1,11 @@
-//! Filter of keys: tells that a segment does not have a key, mostly by a single read.
+//! Filter of keys: shows that a segment does not have a key, mostly by a single read.
 //!
 //! A search asks every segment for its words and catalog ids, and most segments are small and have
-//! none of them. A walk through the dictionaries or a binary search costs more than all else that
-//! the search does there.
+//! none of them. A walk through the dictionaries or a binary search costs more than everything else
+//! that the search does there.
 //!
-//! Shape: a Bloom filter in which a key has two bits of one word of 64. With four keys a word, one
-//! absent key of about 70 is not refused.
+//! Shape: a Bloom filter in which a key has two bits of one word of 64. With four keys per word,
+//! one absent key of about 70 is not refused.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -20,16 +20,16 @@ use super::title_merge::merge_titles;
 use super::writer::{CatalogEntry, ColumnBuffers, write_catalogs, write_columns, write_values};
 use super::{Segment, SegmentSummary, Tombstones};
 
-/// Bytes of memory that a merge takes for a document: its columns and its new number.
+/// Memory that a merge takes for a document, in bytes: its columns and its new number.
 const DOC_BYTES: u64 = 60;
-/// Bytes of memory that a merge takes for a byte of title: the text, and the suffixes as they are
-/// sorted and packed.
+/// Memory that a merge takes for a byte of title, in bytes: the text, and the suffixes during their
+/// sorting and packing.
 const TITLE_BYTES: u64 = 10;
-/// Bytes of memory that a merge takes for a title term: its text, and its ranks in the inputs.
+/// Memory that a merge takes for a title term, in bytes: its text, and its ranks in the inputs.
 const TITLE_TERM_BYTES: u64 = 120;
 
-/// Bytes of memory that the part of a segment with `live_count` live documents takes of a merge,
-/// at most, besides a few megabytes that every merge takes.
+/// Maximum memory, in bytes, that a merge takes for a segment with `live_count` live documents,
+/// besides a few megabytes that every merge takes.
 pub fn merge_memory_bytes(segment: &Segment, live_count: u64) -> u64 {
     live_count * DOC_BYTES
         + segment.title_bytes() * TITLE_BYTES
@@ -112,7 +112,7 @@ fn live_count(inputs: &[MergeInput<'_>]) -> u32 {
     u32::try_from(count).expect("documents are below 2^32")
 }
 
-/// Facts that are known once the documents are written.
+/// Facts known after the documents are written.
 struct MergedDocuments {
     /// New number of each document of each input, or [`DROPPED`].
     numbers: Vec<Vec<u32>>,

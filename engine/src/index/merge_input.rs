@@ -1,4 +1,4 @@
-//! One of the segments that are merged, and numbers that it gives up.
+//! One of the merged segments, and the numbers that it loses.
 
 use crate::error::Result;
 
@@ -6,7 +6,7 @@ use super::section::Section;
 use super::segment::SegmentView;
 use super::{Segment, Tombstones};
 
-/// New number of a document or title that is not kept.
+/// New number of a document or title that is dropped.
 pub(super) const DROPPED: u32 = u32::MAX;
 
 /// A segment to merge, with its deleted documents. Threads share it.
@@ -26,7 +26,7 @@ impl<'a> MergeInput<'a> {
         })
     }
 
-    /// Number of live documents.
+    /// Count of live documents.
     pub(super) fn live_count(&self) -> u64 {
         u64::from(self.segment.len()) - self.tombstones.len()
     }
@@ -36,7 +36,7 @@ impl<'a> MergeInput<'a> {
         !self.tombstones.contains(doc)
     }
 
-    /// First live document from `from` on.
+    /// First live document at or after `from`.
     pub(super) fn next_doc(&self, from: u32) -> Option<u32> {
         (from..self.segment.len()).find(|&doc| self.is_live(doc))
     }

@@ -23,7 +23,7 @@ pub(crate) struct Packed<'a> {
     shape: PackedShape,
 }
 
-/// Shape of packed numbers, as their head gives it.
+/// Shape of packed numbers, from their head.
 #[derive(Debug, Clone, Copy)]
 struct PackedShape {
     /// Bits of each.
@@ -83,7 +83,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Packed numbers with a handle of their bytes, whose head was read.
+/// Packed numbers with a handle of their bytes and a decoded head.
 #[derive(Debug)]
 pub(crate) struct SharedPacked {
     data: Bytes,
@@ -108,7 +108,7 @@ impl SharedPacked {
     }
 }
 
-/// Packs numbers that are not above `max`.
+/// Packer for numbers up to `max`.
 pub(crate) struct PackedBuilder {
     bytes: Vec<u8>,
     /// Bits that are not in `bytes` yet: they do not fill a word of 64.

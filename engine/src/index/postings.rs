@@ -157,8 +157,8 @@ impl<'a> Postings<'a> {
         retain_blocks(list, |block| cursor.seek(block));
     }
 
-    /// A cursor before its first number. `seeks` is about how many numbers it will seek: where many
-    /// are sought in a sparse container, it is made ready for that first.
+    /// A cursor before its first number. `seeks` is about how many numbers it will seek: a sparse
+    /// container in which many are sought is prepared for that first.
     pub(crate) fn cursor(&self, seeks: usize) -> Cursor<'a> {
         match self.form {
             PostingsForm::List(bytes) => Cursor::of_list(ListReader::new(bytes, self.count)),

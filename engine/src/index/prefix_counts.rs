@@ -1,5 +1,5 @@
-//! Number of documents that the prefix rule adds to each word. It is counted when a segment is
-//! written, so that a search for one word knows its total without reading a document.
+//! Counts of the documents that the prefix rule adds to each word. They are computed when a segment
+//! is written, so that a search for one word knows its total without reading a document.
 
 use crate::error::Result;
 use crate::limits::PREFIX_CHARS_MIN;
@@ -20,10 +20,10 @@ pub(crate) struct PrefixCounter<'a> {
     cursor: usize,
     /// Round in which each title was last counted. A new round forgets all without clearing.
     title_rounds: Vec<u32>,
-    /// Last round whose term each document has.
+    /// Last round in which each document had the term.
     doc_rounds: Vec<u32>,
     round: u32,
-    /// Ranks of the terms whose count is not zero.
+    /// Ranks of the terms with a count above zero.
     ranks: Vec<u64>,
     /// Count of each of `ranks`.
     counts: Vec<u64>,

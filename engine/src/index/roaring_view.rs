@@ -9,8 +9,8 @@
 //!        for each
 //! ```
 //!
-//! The crate has no view of bytes: it would copy every set to the heap before the first search.
-//! Any library that reads the format (RoaringFormatSpec) reads these bytes.
+//! The crate has no view of bytes: it would copy every set to the heap before the first search. Any
+//! library for the format (RoaringFormatSpec) can read these bytes.
 
 use std::ops::ControlFlow;
 
@@ -95,7 +95,7 @@ impl<'a> RoaringView<'a> {
         })
     }
 
-    /// Number of containers.
+    /// Count of containers.
     pub(crate) fn containers_count(&self) -> usize {
         self.containers_count
     }
@@ -217,7 +217,7 @@ impl<'a> RoaringView<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct ContainerCursor<'a> {
     set: RoaringView<'a>,
-    /// Index of the first container that was not passed.
+    /// Index of the next container.
     next_idx: usize,
 }
 
@@ -277,8 +277,8 @@ pub(crate) fn spread(array: &[[u8; 2]], bits: &mut [u8]) {
 
 /// True if an array has the number with this lower half.
 ///
-/// Cost: a binary search whose steps depend on no branch, 5 to 13 ns; a galloping search from the
-/// last number that was sought took 4 to 23 ns, as its branches are mispredicted.
+/// Cost: a branch-free binary search, 5 to 13 ns; a galloping search from the number that was
+/// sought before took 4 to 23 ns, as its branches are mispredicted.
 #[inline(always)]
 pub(crate) fn has_low(array: &[[u8; 2]], low: u16) -> bool {
     let at = array.partition_point(|other| u16::from_le_bytes(*other) < low);

@@ -93,7 +93,7 @@ pub(crate) enum Section {
     ValueCodes,
 }
 
-/// Number of sections.
+/// Count of sections.
 pub(crate) const SECTIONS_COUNT: usize = Section::ValueCodes as usize + 1;
 
 /// Writes the sections of a segment in order, then its footer.
@@ -101,9 +101,9 @@ pub(crate) struct SectionWriter<'a> {
     out: &'a mut dyn Write,
     /// Offset at which the current section starts.
     written: u64,
-    /// Entries of the sections that ended.
+    /// Entries of the finished sections.
     footer: Vec<u8>,
-    /// Block that is not full yet: a checksum needs the whole of it.
+    /// Incomplete block: a checksum needs the whole of it.
     block: Vec<u8>,
     section_bytes: u64,
     /// Checksums of the full blocks of the current section.
@@ -134,7 +134,7 @@ impl<'a> SectionWriter<'a> {
         })
     }
 
-    /// Bytes of the section that is being written.
+    /// Size of the section that is being written, in bytes.
     pub(crate) fn section_bytes(&self) -> u64 {
         self.section_bytes
     }
@@ -215,7 +215,7 @@ fn write_failed(source: std::io::Error) -> Error {
     }
 }
 
-/// Position of a section, and the blocks of it that were found sound.
+/// Position of a section, and its blocks that were found sound.
 struct SectionState {
     offset: usize,
     len: usize,
@@ -223,7 +223,7 @@ struct SectionState {
     checksums: Box<[u64]>,
     /// A bit for each block, set once the block was found sound.
     checked: Box<[AtomicU64]>,
-    /// True once all blocks were: then one load replaces a look at their bits.
+    /// True once all blocks were found sound: then one load replaces a look at their bits.
     is_checked: AtomicBool,
 }
 
@@ -281,7 +281,7 @@ impl Sections {
         &self.name
     }
 
-    /// Number of documents, from the header.
+    /// Count of documents, from the header.
     pub(crate) fn docs_count(&self) -> u32 {
         self.docs_count
     }
@@ -302,7 +302,7 @@ impl Sections {
         ALL.into_iter().map(size)
     }
 
-    /// A whole section, every block of it sound. Cost after its first use: one atomic load.
+    /// A whole section, with every block checked. Cost after its first use: one atomic load.
     pub(crate) fn whole(&self, section: Section) -> Result<&[u8]> {
         let state = &self.sections[section as usize];
         let bytes = &self.bytes[state.offset..state.offset + state.len];
@@ -322,8 +322,8 @@ impl Sections {
         Ok(self.bytes.slice(state.offset..state.offset + state.len))
     }
 
-    /// A part of a section, the blocks that hold it sound. Cost after the first use: one atomic
-    /// load per block.
+    /// A part of a section, with its blocks checked. Cost after the first use: one atomic load per
+    /// block.
     #[inline]
     pub(crate) fn part(&self, section: Section, range: std::ops::Range<usize>) -> Result<&[u8]> {
         let state = &self.sections[section as usize];
@@ -384,8 +384,8 @@ impl Sections {
         Ok(())
     }
 
-    /// Checks blocks anew, counted through all sections, from `first` on: about `bytes` of them.
-    /// Returns the next one; `None` at the end.
+    /// Checks blocks anew, counted through all sections: about `bytes` of them, beginning with
+    /// `first`. Returns the next one; `None` at the end.
     pub(crate) fn check_blocks(&self, first: usize, bytes: u64) -> Result<Option<usize>> {
         let end = first + (bytes as usize).div_ceil(BLOCK_BYTES);
         let mut before = 0;

@@ -35,15 +35,15 @@ pub struct Segment {
     sections: Sections,
     title_terms: Dictionary,
     other_terms: Dictionary,
-    /// The smallest and the greatest id; read when a document is first looked for.
+    /// The smallest and the greatest id; read at the first look-up of a document.
     id_bounds: OnceLock<[u128; 2]>,
-    /// Times of its first and its last document; read when it is first merged with another.
+    /// Times of its first and its last document; read at its first merge with another.
     time_bounds: OnceLock<TimeBounds>,
     /// Sections of a view; found when it is first searched.
     view_sections: OnceLock<ViewSections>,
 }
 
-/// Sections that every search may read, found once: their heads lie far apart, a cache miss each.
+/// Sections that every search may read, found once: their heads are far apart, a cache miss each.
 struct ViewSections {
     columns: SharedColumns,
     title_text: Bytes,
@@ -61,7 +61,7 @@ struct ViewSections {
     value_codes: SharedPacked,
     value_offsets: SharedPacked,
     /// Words and catalog numbers; `None` if they are many. Made by the first search: a merge reads
-    /// the segment as well, and asks for no word.
+    /// the segment as well, and looks no word up.
     keys: OnceLock<Option<KeyFilter>>,
 }
 
@@ -107,8 +107,8 @@ impl Segment {
         })
     }
 
-    /// Fails if bytes of the file were missing when they were read: then nothing that was read from
-    /// it can be trusted. Cost: an atomic load.
+    /// Fails if bytes of the file were missing when they were read: then nothing read from it can
+    /// be trusted. Cost: an atomic load.
     pub fn ensure_not_truncated(&self) -> Result<()> {
         if self.sections.is_truncated() {
             return Err(Error::corrupt(self.name(), 0, NOT_TRUNCATED));
@@ -131,7 +131,7 @@ impl Segment {
         self.sections.name()
     }
 
-    /// Number of documents, those with tombstones included.
+    /// Count of documents, those with tombstones included.
     pub fn len(&self) -> u32 {
         self.sections.docs_count()
     }
@@ -152,7 +152,7 @@ impl Segment {
         self.sections.section_bytes(Section::TitleText)
     }
 
-    /// Number of words that titles have.
+    /// Count of title words.
     pub(super) fn title_terms_count(&self) -> u64 {
         self.title_terms.len() as u64
     }
@@ -169,7 +169,7 @@ impl Segment {
 
     /// Document with this id. Cost: an interpolation search, which reads about five documents; two
     /// comparisons for an id outside the range of the segment's ids. The latter is the usual case
-    /// after an import, whose segments are ranges of ids.
+    /// after an import: its segments are ranges of ids.
     pub fn find(&self, id: RecordId) -> Result<Option<u32>> {
         read_whole(std::iter::once(self), || self.interpolate(id))
     }
@@ -290,8 +290,8 @@ impl Segment {
         self.sections.known_part(Section::Documents, range)
     }
 
-    /// Everything that a search reads. Cost: two pointers; the first time the checksums of all that
-    /// it holds.
+    /// Everything that a search reads. Cost: two pointers; the first time the checksums of all its
+    /// sections.
     pub(crate) fn view(&self) -> Result<SegmentView<'_>> {
         let sections = match self.view_sections.get() {
             Some(sections) => sections,
@@ -371,7 +371,7 @@ impl Segment {
     }
 }
 
-/// The number of a time as documents have it; `None` if it is not one.
+/// A time in documents as a number; `None` if it is not a time.
 fn time_number(text: &[u8]) -> Option<TimeNumber> {
     let text: &[u8; 20] = text.try_into().ok()?;
     let digits = text.iter().filter(|byte| byte.is_ascii_digit());
@@ -383,7 +383,7 @@ fn high_half(number: u128) -> f64 {
     (number >> 64) as u64 as f64
 }
 
-/// Reads segments; the result counts only if none of them was truncated meanwhile.
+/// Reads segments; the result counts only if none of them was truncated during the reads.
 ///
 /// Missing bytes read as zeros, which may lead to any result, and to a panic: both become the error
 /// that names the file.
@@ -391,11 +391,11 @@ pub(crate) fn read_whole<'s, T>(
     segments: impl Iterator<Item = &'s Segment> + Clone,
     read: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    // Asked before, too: what reads a truncated segment is discarded, so it need not be read.
+    // Asked before, too: results from a truncated segment are discarded, so it need not be read.
     for segment in segments.clone() {
         segment.ensure_not_truncated()?;
     }
-    // Unwinding is safe here: what the closure borrowed is read only, and its result is dropped.
+    // Unwinding is safe here: the closure only reads what it borrowed, and its result is dropped.
     let outcome = catch_unwind(AssertUnwindSafe(read));
     for segment in segments {
         segment.ensure_not_truncated()?;
@@ -406,7 +406,7 @@ pub(crate) fn read_whole<'s, T>(
 /// A word of the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// Its rank among title terms, or after all of them.
+    /// Rank among title terms, or after all of them.
     pub(crate) rank: u32,
     /// True if it is a word of a title.
     pub(crate) is_title: bool,
@@ -420,7 +420,7 @@ pub(crate) struct SegmentView<'a> {
 }
 
 impl<'a> SegmentView<'a> {
-    /// Number of documents.
+    /// Count of documents.
     pub(crate) fn docs_count(&self) -> u32 {
         self.segment.len()
     }
@@ -430,7 +430,7 @@ impl<'a> SegmentView<'a> {
         self.segment
     }
 
-    /// Number of distinct folded titles.
+    /// Count of distinct folded titles.
     pub(crate) fn titles_count(&self) -> u32 {
         self.sections.title_offsets.packed().len() as u32 - 1
     }
@@ -530,7 +530,7 @@ impl<'a> SegmentView<'a> {
         )
     }
 
-    /// Number of documents that have a title word beginning with the term, but not the term itself.
+    /// Count of documents that have a title word beginning with the term, but not the term itself.
     pub(crate) fn prefix_count(&self, rank: u32) -> u64 {
         // Few words are the prefix of another: only those are stored, sorted by rank.
         let ranks = self.sections.prefix_terms.packed();
@@ -568,7 +568,7 @@ impl<'a> SegmentView<'a> {
         &self.sections.title_text[span.start..span.end - 1]
     }
 
-    /// Number of titles that sort before `text`.
+    /// Count of titles that sort before `text`.
     pub(crate) fn titles_before(&self, text: &[u8]) -> u32 {
         let is_before = |title: usize| self.title(title as u32) < text;
         partition(0, self.titles_count() as usize, is_before) as u32
@@ -581,8 +581,8 @@ impl<'a> SegmentView<'a> {
         let (text, count) = (text.as_bytes(), self.titles_count());
         let at = self.titles_before(text);
         let is_equal = at < count && self.title(at) == text;
-        // No character of a title sorts before a space: between the text and those that go on with
-        // one there is nothing.
+        // No character of a title sorts before a space: between the text and the titles that
+        // continue it with one there is nothing.
         let from = at + u32::from(is_equal);
         let goes_on = |title: usize| {
             let rest = self.title(title as u32).strip_prefix(text);
@@ -592,13 +592,13 @@ impl<'a> SegmentView<'a> {
         (is_equal.then_some(at), from..to)
     }
 
-    /// The titles with a title key. Cost: a binary search, which works keys out.
+    /// The titles with a title key. Cost: a binary search, which computes keys.
     pub(crate) fn titles_of_key(&self, key: &str) -> Result<Vec<KeyedTitle>> {
         let order = self.segment.packed(Section::TitleKeys)?;
         Ok(find_key(order, key, |title| self.title(title)))
     }
 
-    /// Number of documents that have one of a range of titles.
+    /// Count of documents that have one of a range of titles.
     pub(crate) fn titles_docs_count(&self, titles: Range<u32>) -> u64 {
         let starts = self.sections.title_starts.packed();
         starts.get(titles.end as usize) - starts.get(titles.start as usize)
@@ -647,7 +647,7 @@ impl<'a> SegmentView<'a> {
         })
     }
 
-    /// Answer fragment of a document: its texts as they are written.
+    /// Answer fragment of a document, with its texts as written.
     pub(crate) fn fragment(&self, doc: u32) -> Result<&'a [u8]> {
         Ok(self.segment.doc(doc)?.fragment())
     }
@@ -703,7 +703,7 @@ impl<'a> SegmentView<'a> {
             .map(|term| LanguageTerm::from_bytes(term.try_into().expect("chunks of six"))))
     }
 
-    /// Number of a document's language.
+    /// Index of a document's language in the language table.
     #[inline(always)]
     pub(crate) fn language_of(&self, doc: u32) -> u32 {
         self.sections.languages.packed().get_u32(doc as usize)
@@ -717,7 +717,7 @@ pub(crate) enum Side {
     Title,
     /// A word begins or ends there.
     Word,
-    /// The word goes on.
+    /// The word continues.
     Inside,
 }
 
@@ -734,7 +734,7 @@ impl Occurrences<'_> {
     #[inline]
     pub(crate) fn for_each(&self, mut each: impl FnMut(u32, Side, Side)) {
         let [first, second, third, end] = self.bounds;
-        // The range tells the neighbour after; only the one before is read for each position.
+        // The range determines the neighbour after; only the one before is read for each position.
         let sides = [Side::Title, Side::Word, Side::Inside];
         for (range, after) in [first..second, second..third, third..end]
             .into_iter()
@@ -760,7 +760,8 @@ mod tests {
     use crate::index::SegmentBuilder;
     use crate::model::Record;
 
-    /// The mark is asked before, too: who reads on meets the gap again, and wastes the work.
+    /// The mark is asked before, too: a read without it meets the gap again, and its work is
+    /// wasted.
     #[test]
     fn a_segment_that_is_known_to_be_truncated_is_not_read() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Numbers of deleted documents in sets of which the segment has stored the size.
+//! Remembered counts of deleted documents in the sets that have a stored size.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,9 +8,9 @@ use crate::limits::{CATALOG_ID_DIGITS_MAX, SET_COUNTS_SLOTS};
 /// Bits of a set's code.
 const CODE_BITS: u32 = 42;
 const CODE_MASK: u64 = (1 << CODE_BITS) - 1;
-/// Bits of a scrambled code that a slot stores; its number tells the others.
+/// Bits of the scrambled code that a slot stores; the slot's index gives the others.
 const TAG_BITS: u32 = CODE_BITS - SET_COUNTS_SLOTS.trailing_zeros();
-/// Bits of a number of documents.
+/// Bits of a count of documents.
 const COUNT_BITS: u32 = 32;
 const IS_SET: u64 = 1 << 63;
 /// Odd, so that multiplication loses no code.
@@ -20,7 +20,7 @@ const _: () = assert!(SET_COUNTS_SLOTS.is_power_of_two());
 const _: () = assert!(COUNT_BITS + TAG_BITS < 63);
 const _: () = assert!(10u64.pow(CATALOG_ID_DIGITS_MAX as u32) <= 1 << (CODE_BITS - 2));
 
-/// A set of documents of which a segment has stored the size.
+/// A set of documents with a size stored in the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoredSet {
     /// Documents with the term of this rank.
@@ -45,10 +45,11 @@ impl StoredSet {
     }
 }
 
-/// Remembered numbers; a later one may replace any other.
+/// Remembered counts; a later one may replace any other.
 ///
-/// Shape: a slot holds the number of one set in its lower half, above it what of the scrambled code
-/// the index of the slot does not tell: both are read and written at once, without a lock.
+/// Shape: a slot holds the count of one set in its lower half, and in its upper half the bits of
+/// the scrambled code not implied by the slot's index: both are read and written at once, without a
+/// lock.
 #[derive(Debug, Default)]
 pub(super) struct SetCounts {
     slots: OnceLock<Box<[AtomicU64]>>,
@@ -57,10 +58,10 @@ pub(super) struct SetCounts {
 }
 
 impl SetCounts {
-    /// The number of a set, if it is remembered.
+    /// The count of a set, if it is remembered.
     pub(super) fn get(&self, set: StoredSet) -> Option<u64> {
         let (slot_idx, tag) = place(set);
-        // Nothing else is read by what a slot says: no order between threads is needed.
+        // Nothing else is read according to a slot: no order between threads is needed.
         let slot = self.slots.get()?[slot_idx].load(Ordering::Relaxed);
         if slot >> COUNT_BITS != tag {
             return None;
@@ -68,7 +69,7 @@ impl SetCounts {
         Some(slot & ((1 << COUNT_BITS) - 1))
     }
 
-    /// Titles of the tombstones that are counted, ascending; `list` makes them the first time.
+    /// Titles of the counted tombstones, ascending; `list` makes them the first time.
     pub(super) fn titles(&self, list: impl FnOnce() -> Vec<u32>) -> &[u32] {
         self.titles.get_or_init(|| {
             let mut titles = list();
@@ -77,7 +78,7 @@ impl SetCounts {
         })
     }
 
-    /// Remembers the number of a set.
+    /// Remembers the count of a set.
     pub(super) fn put(&self, set: StoredSet, count: u64) {
         let (slot_idx, tag) = place(set);
         let empty = || (0..SET_COUNTS_SLOTS).map(|_| AtomicU64::new(0)).collect();
@@ -87,7 +88,7 @@ impl SetCounts {
     }
 }
 
-/// Index of the slot of a set, and the upper half of what it holds then.
+/// Index of the slot of a set, and the upper half of the slot's value then.
 fn place(set: StoredSet) -> (usize, u64) {
     let scrambled = set.code().wrapping_mul(SCRAMBLE) & CODE_MASK;
     let tag = scrambled & ((1 << TAG_BITS) - 1);

@@ -1,4 +1,4 @@
-//! Documents that were not posted before some time.
+//! Documents posted before a time.
 
 use crate::error::{Error, Result};
 use crate::model::Timestamp;
@@ -7,8 +7,8 @@ use super::bisect::try_partition;
 use super::segment::{Segment, SegmentView};
 
 impl SegmentView<'_> {
-    /// Number of the documents that were not posted before `since`: they are the first ones. Cost:
-    /// a binary search, which reads a document in each step.
+    /// Count of the documents posted before `since`: they are the first ones. Cost: a binary
+    /// search, which reads a document in each step.
     pub(crate) fn docs_since(&self, since: Timestamp) -> Result<u32> {
         docs_since(self.segment(), since)
     }

@@ -1,5 +1,4 @@
-//! Suffix array of the titles: every position at which a character begins, sorted by the text that
-//! follows.
+//! Suffix array of the titles: the position of each character, sorted by the text from there on.
 //!
 //! ```text
 //! offset  bytes  field
@@ -48,7 +47,7 @@ impl<'a> Suffixes<'a> {
         })
     }
 
-    /// Number of positions.
+    /// Count of positions.
     pub(crate) fn len(&self) -> usize {
         self.positions.len()
     }

@@ -194,7 +194,7 @@ impl TermMerger<'_> {
                     },
                 };
                 collect(&mut batches)?;
-                // The last batch: if it cannot be sent, writing failed and says why.
+                // The last batch: if it cannot be sent, writing failed and reports it.
                 let _ = batches.send();
                 Ok(())
             });
@@ -271,8 +271,8 @@ impl DocSorter {
             docs[start..].sort();
             return;
         }
-        // Of a frequent term in fifty inputs, merging runs moves each document six times. Setting
-        // bits moves it once, and there are no more words of bits than documents.
+        // Merging the runs of a frequent term in fifty inputs moves each document six times.
+        // Setting bits moves it once, and there are no more words of bits than documents.
         self.bits.clear();
         for doc in docs.drain(start..) {
             self.bits.insert(doc);
@@ -282,7 +282,7 @@ impl DocSorter {
 }
 
 impl BatchSender {
-    /// Sends the batch; breaks if nobody takes it.
+    /// Sends the batch; breaks if the receiver is gone.
     fn send(&mut self) -> ControlFlow<()> {
         match self.sender.send(std::mem::take(&mut self.batch)) {
             Ok(()) => ControlFlow::Continue(()),

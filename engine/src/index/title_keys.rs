@@ -1,8 +1,8 @@
 //! Titles in the order of their keys (SEARCH.md 1.7).
 //!
-//! A folded title has one key, or two: `lauberge` may be `L'auberge`, whose key is `auberge`. The
-//! keys themselves are not stored: a search for one works out those of the 17 titles that a binary
-//! search looks at, of 100,000.
+//! A folded title has one key, or two: `lauberge` may be `L'auberge`, with the key `auberge`. The
+//! keys themselves are not stored: a search for one computes those of the 17 titles that a binary
+//! search visits, of 100,000.
 
 use std::cmp::Ordering;
 
@@ -16,12 +16,12 @@ use super::packed::Packed;
 pub(crate) struct KeyedTitle {
     /// The title.
     pub(crate) title: u32,
-    /// True if the key is that of the title with an apostrophe behind its first letter.
+    /// True if the key is that of the title with an apostrophe after its first letter.
     pub(crate) is_elided: bool,
 }
 
 impl KeyedTitle {
-    /// The title and the key that a code names.
+    /// The title and the key of a code.
     pub(super) fn from_code(code: u32) -> Self {
         Self {
             title: code / 2,
@@ -39,9 +39,10 @@ impl KeyedTitle {
     }
 }
 
-/// Codes of the titles of a segment, each with each of its keys, in the order of these; `text` has
-/// the titles, sorted, and `offsets` their starts and the end; `doc_titles` is the title of each
-/// document, `elided_docs` are those whose titles begin with an `l` and an apostrophe.
+/// Codes of the titles of a segment, one for each key of a title, sorted by key. `text` has the
+/// sorted titles, and `offsets` their starts and the end; `doc_titles` is the title of each
+/// document, and `elided_docs` are the documents with a title that begins with an `l` and an
+/// apostrophe.
 ///
 /// Cost: a key for each title, and a sort.
 pub(super) fn key_order(
@@ -73,7 +74,7 @@ pub(super) fn key_order(
     keyed.into_iter().map(|(_, code)| code).collect()
 }
 
-/// The titles with a key, in the order in which a segment has them; `title` gives a folded title.
+/// The titles with a key, in the order of the segment; `title` gives a folded title.
 pub(super) fn find_key<'t>(
     order: Packed<'_>,
     key: &str,

@@ -18,7 +18,8 @@ pub(super) struct MergedTitles {
 
 /// Numbers the titles of all inputs that a live document has, and sorts their suffixes.
 ///
-/// Reads nothing that depends on the new numbers of documents, so it can run beside their merge.
+/// Reads nothing that depends on the new numbers of documents, so it can run in parallel with their
+/// merge.
 pub(super) fn merge_titles(inputs: &[MergeInput<'_>]) -> Result<MergedTitles> {
     let mut numbers: Vec<Vec<u32>> = inputs.iter().map(kept_titles).collect();
     // Titles are sorted in each input, so the least head is the next title.
@@ -53,7 +54,7 @@ fn kept_titles(input: &MergeInput<'_>) -> Vec<u32> {
 /// Merge head of a title: its text, the input, its number there.
 type TitleHead<'a> = Reverse<(&'a str, usize, u32)>;
 
-/// Merge head of the first kept title from `from` on.
+/// Merge head of the first kept title at or after `from`.
 fn head<'a>(
     input: &MergeInput<'a>,
     input_idx: usize,

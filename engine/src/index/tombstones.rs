@@ -20,19 +20,20 @@ type Block = [u64; BLOCK_WORDS];
 
 /// Documents of one segment that were replaced, deleted or made inactive since it was written.
 ///
-/// Shape: a bit for each document, in blocks that clones share until one of them changes. So asking
-/// for a document costs a bit test, all documents of a set are asked word by word, and a deletion
-/// beside a published snapshot copies one block. Stored as a roaring bitmap, which is smaller.
+/// Shape: a bit for each document, in blocks that clones share until one of them changes. So a
+/// look-up of a document costs a bit test, all documents of a set are looked up word by word, and a
+/// deletion beside a published snapshot copies one block. Stored as a roaring bitmap, which is
+/// smaller.
 ///
-/// Numbers of documents that the segment has stored count deleted ones too. They are corrected by
-/// [`Tombstones::count_in`]: the last few tombstones are looked up in the set one by one, the
-/// number of the others is remembered. Until the next deletion the sum is, too.
+/// The counts stored in the segment include deleted documents. [`Tombstones::count_in`] corrects
+/// them: the last few tombstones are looked up in the set one by one, and the count of the others
+/// is remembered. Until the next deletion the sum is, too.
 #[derive(Debug, Clone, Default)]
 pub struct Tombstones {
     /// By the upper half of a document; `None` without a tombstone.
     blocks: Vec<Option<Arc<Block>>>,
     count: u64,
-    /// Tombstones that `counts` does not count.
+    /// Tombstones that are not in `counts`.
     recent: Vec<u32>,
     /// INVARIANT: shared by clones that differ in `recent` only.
     counts: Arc<SetCounts>,
@@ -48,7 +49,7 @@ impl Tombstones {
 
     /// Deletes a document. Returns false if it was deleted before.
     ///
-    /// Cost: a copy of 8 KiB and of a pointer for each 65,536 documents, if a clone has them too.
+    /// Cost: a copy of 8 KiB and of a pointer for each 65,536 documents, if a clone shares them.
     pub fn insert(&mut self, doc: u32) -> bool {
         if !self.set_bit(doc) {
             return false;
@@ -89,7 +90,7 @@ impl Tombstones {
         }
     }
 
-    /// Number of deleted documents.
+    /// Count of deleted documents.
     pub fn len(&self) -> u64 {
         self.count
     }
@@ -123,7 +124,7 @@ impl Tombstones {
         }
     }
 
-    /// Number of deleted documents in a set. Cost: as of [`Tombstones::remove_from`].
+    /// Count of deleted documents in a set. Cost: that of [`Tombstones::remove_from`].
     pub(crate) fn count_in_bits(&self, docs: &Bits) -> u64 {
         let blocks = self.present_blocks();
         blocks
@@ -131,20 +132,20 @@ impl Tombstones {
             .sum()
     }
 
-    /// Number of deleted documents in a set, if it was counted since the last deletion.
+    /// Count of deleted documents in a set, if it was counted since the last deletion.
     pub(crate) fn known_count(&self, set: StoredSet) -> Option<u64> {
         self.current_counts.get(set)
     }
 
-    /// Remembers the number of deleted documents in a set, until the next deletion.
+    /// Remembers the count of deleted documents in a set, until the next deletion.
     pub(crate) fn remember_count(&self, set: StoredSet, count: u64) {
         self.current_counts.put(set, count);
     }
 
-    /// Number of deleted documents in a set of which the segment has stored the size.
+    /// Count of deleted documents in a set with a stored size.
     ///
-    /// `contains` asks the set; `count_all` counts its deleted documents, and is called if their
-    /// number is not known. Cost: a question for each of the last tombstones.
+    /// `contains` asks the set; `count_all` counts its deleted documents, and is called if the
+    /// count is not remembered. Cost: a call of `contains` for each of the last tombstones.
     pub(crate) fn count_in(
         &self,
         set: StoredSet,
@@ -163,7 +164,7 @@ impl Tombstones {
         older + recent
     }
 
-    /// Number of deleted documents that have a title of these runs, which ascend.
+    /// Count of deleted documents that have a title of these runs, which ascend.
     ///
     /// `title_of` gives the title of a document, `is_wanted` says if a title is in a run. Cost: two
     /// galloping searches for each run, and the last tombstones one by one; the first time since
@@ -203,10 +204,11 @@ impl Tombstones {
         bytes
     }
 
-    /// Reads what [`Tombstones::to_bytes`] wrote for the segment `name` of `docs_count` documents.
+    /// Reads the bytes of [`Tombstones::to_bytes`] for the segment `name` of `docs_count`
+    /// documents.
     ///
-    /// Errors: [`Error::Corrupt`] when it is not a bitmap, has bytes left over, or names a document
-    /// that the segment does not have.
+    /// Errors: [`Error::Corrupt`] when they are not a bitmap, have bytes left over, or contain a
+    /// document that the segment does not have.
     pub fn from_bytes(bytes: &[u8], name: &str, docs_count: u32) -> Result<Self> {
         let corrupt = |expected| Error::corrupt(format!("tombstones of {name}"), 0, expected);
         let mut rest = bytes;

@@ -10,7 +10,7 @@ pub(crate) fn write_varint(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-/// Reads a number and leaves the rest; `None` when the bytes end in it.
+/// Reads a number and leaves the rest; `None` when the bytes end within it.
 #[inline]
 pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
@@ -24,7 +24,7 @@ pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Bytes that [`write_varint`] appends for a number.
+/// Number of bytes that [`write_varint`] appends for a number.
 pub(crate) fn varint_bytes(number: u64) -> usize {
     let bits = u64::BITS - (number | 1).leading_zeros();
     bits.div_ceil(7) as usize

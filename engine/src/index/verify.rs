@@ -36,8 +36,8 @@ impl Segment {
         self.verify_sets(Section::ValueDocuments, Section::ValueOffsets, docs_count)
     }
 
-    /// Checks some blocks anew: about `bytes` from block `first` on. Returns the next block;
-    /// `None` at the end. Damage is remembered as if a search had met it.
+    /// Checks some blocks anew: about `bytes`, beginning with block `first`. Returns the next
+    /// block; `None` at the end. Damage is remembered as if a search had met it.
     pub(crate) fn check_blocks(&self, first: usize, bytes: u64) -> Result<Option<usize>> {
         let next = self.sections().check_blocks(first, bytes)?;
         self.ensure_not_truncated()?;

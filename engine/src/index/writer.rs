@@ -26,7 +26,7 @@ pub(crate) struct ColumnBuffers {
     pub(crate) titles: Vec<u32>,
     /// Documents in the order of their ids.
     pub(crate) id_order: Vec<u32>,
-    /// Documents whose titles begin with an `l` and an apostrophe, ascending.
+    /// Documents with a title that begins with an `l` and an apostrophe, ascending.
     pub(crate) elided_docs: Vec<u32>,
 }
 
@@ -74,7 +74,7 @@ impl Groups {
     }
 }
 
-/// The distinct folded titles, and where each text occurs in them.
+/// The distinct folded titles, and the positions of each text in them.
 pub(crate) struct TitleTexts {
     /// The titles, sorted, between line feeds.
     text: Vec<u8>,
@@ -236,7 +236,7 @@ pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffe
     ];
     for value_of in kinds {
         let code_of = |doc: usize| value_of(doc).code();
-        // Numbered as they come: of many documents there are few values, which are sorted alone.
+        // Numbered as they come: many documents have few values, so only the values are sorted.
         let mut numbers: HashMap<u64, u32> = HashMap::default();
         let mut number_of = |doc| {
             let next = numbers.len() as u32;

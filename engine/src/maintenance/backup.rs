@@ -24,38 +24,38 @@ use crate::model::{CachedFile, ContentHash, RecordId};
 use crate::state::{Contents, FILES, NODE, OFFSETS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
-/// Bytes of rows that are copied in one transaction.
+/// Size of the rows that are copied in one transaction, in bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Contents of a backup.
+/// Summary of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BackupSummary {
     /// Records, active or not.
     pub records: u64,
-    /// Contents of cached files.
+    /// Count of blobs.
     pub files: u64,
     /// Their bytes.
     pub file_bytes: u64,
-    /// Those of them that an earlier backup, or an interrupted one, had already: they were checked,
-    /// and not copied.
+    /// Count of the blobs that an earlier backup, or an interrupted one, had already: they were
+    /// checked, and not copied.
     pub reused_files: u64,
     /// Their bytes.
     pub reused_bytes: u64,
-    /// Contents that are in object storage only: the backup knows of them, and does not have them.
+    /// Count of the blobs that are in object storage only: they are not in the backup.
     #[serde(default)]
     pub elsewhere_files: u64,
     /// Damaged values, and cached files that are missing or damaged: they are not in the backup.
-    /// Files are fetched again when they are asked for.
+    /// Files are fetched again on request.
     pub left_out: Vec<Finding>,
 }
 
 /// Directories of a backup.
 pub(super) struct BackupPlace {
-    /// The directory that the backup becomes.
+    /// The directory of the finished backup.
     destination: PathBuf,
-    /// The directory that it is made in.
+    /// The directory in which it is made.
     partial: PathBuf,
-    /// A finished backup whose contents need not be copied.
+    /// A finished backup with blobs that need not be copied again.
     earlier: Option<PathBuf>,
 }
 
@@ -73,14 +73,14 @@ impl BackupPlace {
     pub(super) fn in_series(folder: &Path, name: &str, earlier: Option<PathBuf>) -> Self {
         Self {
             destination: folder.join(name),
-            // One name for all: the next backup, whose name is another, goes on where one stopped.
+            // One name for all: the next backup has another name, and continues where one stopped.
             partial: folder.join("backup.partial"),
             earlier,
         }
     }
 }
 
-/// The content stores of a copy and of an earlier one.
+/// The blob stores of a copy and of an earlier one.
 struct CopiedBlobs {
     copy: BlobStore,
     earlier: Option<BlobStore>,
@@ -96,7 +96,7 @@ impl CopiedBlobs {
         }
     }
 
-    /// Contents that are there, whole or not, and need no space.
+    /// Blobs that are there, intact or not, and need no space.
     fn present(&self) -> Result<HashSet<ContentHash>> {
         let mut present = HashSet::new();
         for blobs in self.earlier.iter().chain([&self.copy]) {
@@ -105,7 +105,7 @@ impl CopiedBlobs {
         Ok(present)
     }
 
-    /// Puts a content into the copy. Returns true if it did not have to be copied.
+    /// Puts a blob into the copy. Returns true if it did not have to be copied.
     fn put(&self, file: &CachedFile, from: &BlobStore) -> Result<bool> {
         if self.copy.check_content(file).is_ok() {
             return Ok(true);
@@ -120,17 +120,17 @@ impl CopiedBlobs {
     }
 }
 
-/// Copies what was acknowledged when this began to `destination`, which must not exist.
+/// Copies everything acknowledged before the call to `destination`, which must not exist.
 pub(crate) fn backup(database: &Database, destination: &Path) -> Result<BackupSummary> {
     backup_to(database, &BackupPlace::single(destination))
 }
 
-/// Copies what was acknowledged when this began.
+/// Copies everything acknowledged before the call.
 ///
-/// Rows are read at one moment each file, and written into new files; derived files are left
-/// out: they are built anew when the copy is opened. Contents of files that an earlier backup has,
-/// or an interrupted one has copied, are checked and not copied again. The copy is made under
-/// another name, made durable, checked, and gets its name last.
+/// Rows are read at one moment for each file, and written into new files; derived files are left
+/// out: they are rebuilt when the copy is opened. Blobs that an earlier backup has, or an
+/// interrupted one has copied, are checked and not copied again. The copy is made under another
+/// name, made durable and checked, and gets its name last.
 pub(super) fn backup_to(database: &Database, place: &BackupPlace) -> Result<BackupSummary> {
     let disk = database.data_dir().disk();
     let destination = &place.destination;
@@ -149,7 +149,7 @@ pub(super) fn backup_to(database: &Database, place: &BackupPlace) -> Result<Back
     Ok(summary)
 }
 
-/// Errors: there is too little space for a copy of what there is and is not `present`.
+/// Errors: there is too little space for a copy of everything that is not in `present`.
 fn check_space_for_copy(
     database: &Database,
     parent: &Path,
@@ -178,10 +178,10 @@ fn check_space_for_copy(
 
 fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<BackupSummary> {
     let copy = DataDir::open(Arc::clone(database.data_dir().disk()), partial)?;
-    // What is counted and not aggregated yet lies in files that are not copied.
+    // Counts that are not aggregated yet are in files that are not copied.
     database.counters.sync()?;
     match database.aggregate_counters(false) {
-        // A node whose log is away: these counts stay in its own files.
+        // A node without its log: these counts stay in its own files.
         Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. } | Error::Cluster { .. }) => {
         }
         aggregated => aggregated?,
@@ -190,7 +190,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     let mut left_out = Vec::new();
     let contents = copy_state(database, &state, &mut left_out)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;
-    // A copy is a data directory alone: it must not be taken for the node.
+    // A copy is a data directory of its own: it must not be taken for the node.
     let is_derived = |table| [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED, CLUSTER].contains(&table);
     let copied = CATALOG_TABLES
         .iter()
@@ -200,7 +200,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
         database.catalog.store(),
         &catalog,
         &copied.collect::<Vec<_>>(),
-        // Without it the index is built anew when the copy is opened, which counts the active
+        // Without the version the index is rebuilt when the copy is opened, which counts the active
         // records.
         &|table, row_key, _| Ok(!(table == META && [INDEX_VERSION, ACTIVE].contains(&row_key))),
     )?;
@@ -208,7 +208,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     database.catalog.contain(&damaged_ids)?;
     left_out.extend(damage.iter().map(SkippedRow::finding));
     let mut summary = copy_blobs(database, blobs, &contents, &state)?;
-    // After the contents: what has been uploaded meanwhile need not wait in the copy.
+    // After the blobs: those uploaded in the meantime need not be queued in the copy.
     let copied_home = SecondHome::open(Arc::clone(copy.disk()), copy.path("uploads"), false)?;
     database.second_home.copy_to(&copied_home)?;
     left_out.append(&mut summary.left_out);
@@ -222,7 +222,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     Ok(summary)
 }
 
-/// Copies accounts, keys, counts and what is known of files; returns the files' contents.
+/// Copies accounts, keys, counts and the entries of files; returns the blobs of the files.
 fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> Result<Contents> {
     let mut contents = Contents::default();
     let contents_seen = parking_lot::Mutex::new(&mut contents);
@@ -274,7 +274,7 @@ fn copy_blobs(
             Err(error) => return Err(error),
         }
     }
-    // An interrupted backup may have copied what has been forgotten since.
+    // An interrupted backup may have copied blobs that were deleted since.
     for stored in blobs.copy.stored()? {
         if !contents.contains_key(&stored.content) {
             blobs.copy.remove(&stored.content)?;
@@ -285,7 +285,7 @@ fn copy_blobs(
     Ok(summary)
 }
 
-/// Forgets the files of contents that the copy does not have.
+/// Deletes the entries of files with blobs that the copy does not have.
 fn forget(state: &Store, missing: &HashSet<ContentHash>) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
@@ -317,7 +317,7 @@ struct SkippedRow {
 }
 
 impl SkippedRow {
-    /// The record that it is, if it is one.
+    /// Id of the record, if the row is one.
     fn record_id(&self) -> Option<RecordId> {
         if self.table != RECORDS {
             return None;
@@ -334,7 +334,7 @@ impl SkippedRow {
     }
 }
 
-/// Copies the rows of one moment, in batches. Returns those that are damaged, which are left out.
+/// Copies the rows of one moment, in batches. Returns the damaged ones, which are left out.
 fn copy_rows(
     from: &Store,
     to: &Store,
@@ -365,7 +365,7 @@ fn copy_rows(
     })
 }
 
-/// Rows for one table, on their way.
+/// Rows for one table that are not written yet.
 struct RowBatch<'s> {
     to: &'s Store,
     table: Table,

@@ -1,4 +1,4 @@
-//! Dated backups in one folder, of which the newest are kept.
+//! Dated backups in one folder; the newest are kept.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use crate::model::Timestamp;
 /// A backup in a folder of dated ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatedBackup {
-    /// Its directory.
+    /// Directory of the backup.
     pub path: PathBuf,
-    /// Contents of it.
+    /// Summary of the backup.
     pub summary: BackupSummary,
 }
 
-/// Makes a backup named after the time in `folder`. Contents that the newest one there has are
-/// linked, not copied.
+/// Makes a backup named after the time in `folder`. Blobs that the newest one there has are linked,
+/// not copied.
 pub(crate) fn back_up_dated(
     database: &Database,
     folder: &Path,
@@ -29,7 +29,7 @@ pub(crate) fn back_up_dated(
 ) -> Result<DatedBackup> {
     let disk = database.data_dir().disk().as_ref();
     if disk.size_bytes(&folder.join("format"))?.is_some() {
-        // A data directory or a backup: dated ones in it would look like damage.
+        // In a data directory or a backup, dated ones would look like damage.
         let path = folder.to_path_buf();
         return Err(Error::Exists { path });
     }
@@ -51,8 +51,8 @@ pub fn newest_backup(disk: &dyn Disk, folder: &Path) -> Result<Option<PathBuf>> 
     Ok(None)
 }
 
-/// Removes the oldest dated backups of a folder, all but `kept_count`; one that is in use stays for
-/// the next time. Returns those that were removed.
+/// Removes the oldest dated backups of a folder, all but `kept_count`; one in use stays for the
+/// next time. Returns the removed ones.
 pub(crate) fn remove_older(
     disk: &dyn Disk,
     folder: &Path,
@@ -73,7 +73,7 @@ pub(crate) fn remove_older(
 }
 
 fn remove(disk: &dyn Disk, path: &Path) -> Result<()> {
-    // First and durably: what is left when this is interrupted is not a finished backup.
+    // First and durably: the rest of an interrupted removal is not a finished backup.
     disk.remove(&path.join("format"))?;
     disk.sync_dir(path)?;
     disk.remove_dir(path)
@@ -88,7 +88,7 @@ fn dated(disk: &dyn Disk, folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(dated.map(|entry| folder.join(&entry.name)).collect())
 }
 
-/// The name of a backup of this time, or of the next second of which there is none.
+/// Name for a backup made at this time; takes the next free second on a clash.
 fn free_name(disk: &dyn Disk, folder: &Path, now: Timestamp) -> Result<String> {
     let names: HashSet<String> = disk
         .list(folder)?
@@ -112,8 +112,8 @@ fn name_of(time: Timestamp) -> String {
     time.to_string().replace(':', "")
 }
 
-/// Returns true for the names that [`name_of`] gives, and no other: directories of these names are
-/// removed.
+/// Returns true for the names that [`name_of`] gives, and for no others: directories with these
+/// names are removed.
 fn is_dated(name: &str) -> bool {
     let Some((hours, rest)) = name.split_at_checked(13) else {
         return false;

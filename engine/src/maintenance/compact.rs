@@ -1,4 +1,4 @@
-//! Compaction of the files of the source of truth, which keep the space of what was deleted.
+//! Compaction of the store files, which keep the space of deleted rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +16,16 @@ pub struct CompactedStore {
     pub bytes_after: u64,
 }
 
-/// Bytes of the two files that hold no rows.
+/// Number of bytes without rows in the two files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ReclaimableBytes {
     pub(crate) catalog: u64,
     pub(crate) state: u64,
 }
 
-/// Compacts both files. Whoever reads or changes rows meanwhile waits. A process that is killed
-/// meanwhile loses nothing: the next one opens the files, which takes a scan of the one that was
-/// interrupted.
+/// Compacts both files. Readers and writers of rows wait until it is done. A process that is killed
+/// during a compaction loses nothing: the next one opens the files, which takes a scan of the
+/// interrupted one.
 pub(crate) fn compact(database: &Database) -> Result<Vec<CompactedStore>> {
     let stores = [
         (CATALOG_FILE.name, database.catalog.store()),
@@ -43,7 +43,7 @@ pub(crate) fn compact(database: &Database) -> Result<Vec<CompactedStore>> {
     Ok(compacted)
 }
 
-/// Measures what [`compact`] may give back. Cost: a read of both files.
+/// Measures how much [`compact`] may free. Cost: a read of both files.
 pub(crate) fn reclaimable_bytes(database: &Database) -> Result<ReclaimableBytes> {
     Ok(ReclaimableBytes {
         catalog: database.catalog.store().reclaimable_bytes()?,

@@ -29,22 +29,22 @@ pub(crate) struct Eviction {
 /// Bytes on the disk as of the last listing.
 struct Measured {
     stored_bytes: u64,
-    /// Bytes that had been written before it.
+    /// Count of bytes written before it.
     written_bytes: u64,
-    /// Second of the next listing, at the earliest.
+    /// Earliest second of the next listing.
     next_at: i64,
 }
 
 impl Measured {
-    /// Bytes on the disk now, at most.
+    /// Upper bound of the bytes on the disk now.
     fn stored_bytes_max(&self, written_bytes: u64) -> u64 {
         self.stored_bytes + (written_bytes - self.written_bytes)
     }
 }
 
 impl Eviction {
-    /// Removes what was served least recently, until all files take a sixteenth less than the
-    /// limit: then the next listing is some time away. What was served within a minute stays.
+    /// Removes the least recently served blobs, until all files take a sixteenth less than the
+    /// limit: then the next listing is some time away. A blob served within the last minute stays.
     ///
     /// Cost: nothing while they take less than the limit; otherwise lists every file.
     pub(crate) fn run(&self, database: &Database, now: Timestamp) -> Result<()> {
@@ -55,7 +55,7 @@ impl Eviction {
         }
         let now = now.seconds();
         let mut measured = self.measured.lock();
-        // Before the listing: what is written meanwhile counts twice rather than not at all.
+        // Before the listing: data written during it counts twice rather than not at all.
         let written_bytes = database.blobs.written_bytes();
         let is_within = |measured: &Measured| {
             now < measured.next_at || measured.stored_bytes_max(written_bytes) <= bytes_max
@@ -78,7 +78,7 @@ impl Eviction {
             let stays_known = database.second_home.comes_back();
             stored_bytes -= self.evict(database, &evicted, stays_known)?;
         }
-        // What is still too much was served just now.
+        // The remaining excess was served just now.
         let is_too_much = bytes_max < stored_bytes;
         *measured = Some(Measured {
             stored_bytes,
@@ -131,12 +131,12 @@ impl Eviction {
     ) -> Result<u64> {
         let mut evicted_bytes = 0;
         for batch in contents.chunks(EVICTION_BATCH_MAX) {
-            // Whoever stores a file puts its content first: no store may be between the two steps.
+            // Storing a file puts its blob first: no store may be between the two steps.
             let _no_store = database.storing.write();
             let mut removed = Vec::new();
             let mut hashes: HashSet<ContentHash, _> = HashSet::default();
             for stored in batch {
-                // Stored anew since it was chosen.
+                // Stored anew after it was chosen.
                 if database.second_home.is_waiting(&stored.content)? {
                     continue;
                 }
@@ -161,7 +161,7 @@ impl Eviction {
         Ok(evicted_bytes)
     }
 
-    /// Contents that were evicted since the start, and their bytes.
+    /// Counts of blobs evicted since the start, and of their bytes.
     pub(crate) fn figures(&self) -> (u64, u64) {
         (
             self.evicted_count.load(Ordering::Relaxed),
@@ -170,15 +170,15 @@ impl Eviction {
     }
 }
 
-/// The contents that were served least recently, together of about `excess_bytes`. An orphan may be
-/// a file that is just being stored: the sweep removes those.
+/// The blobs that were served least recently, with a total size of about `excess_bytes`. An orphan
+/// may be a file that is just being stored: the sweep removes those.
 fn least_recent(
     database: &Database,
     mut contents: Vec<StoredContent>,
     excess_bytes: u64,
     now: i64,
 ) -> Result<Vec<StoredContent>> {
-    // One that waits for its upload stays: it would have to be fetched from upstream again.
+    // A queued one stays: it would have to be fetched from upstream again.
     let waiting = database.second_home.waiting()?;
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
     contents.retain(|stored| {

@@ -1,4 +1,4 @@
-//! Care of a whole data directory: backup, restore, verification, statistics.
+//! Maintenance of a whole data directory: backup, restore, verification, statistics.
 
 mod compact;
 mod stats;

@@ -1,4 +1,5 @@
-//! Content that no cached file refers to: its store was interrupted, or its file was forgotten.
+//! Orphans, blobs that no cached file refers to: storing one was interrupted, or its file was
+//! deleted.
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::limits::{ORPHAN_SECONDS_MIN, SWEEP_SECONDS};
 use crate::model::Timestamp;
 
-/// Orphans that were seen, and when to look again.
+/// Orphans seen, and the time of the next look.
 #[derive(Default)]
 pub(crate) struct OrphanSweep {
     seen: Mutex<Option<Seen>>,
@@ -23,8 +24,8 @@ struct Seen {
 }
 
 impl OrphanSweep {
-    /// Removes content that was an orphan for an hour, and all of it at the first call: an earlier
-    /// process left it.
+    /// Removes blobs that were orphans for an hour, and all orphans at the first call: an earlier
+    /// process left them.
     ///
     /// Cost: lists every blob, each half an hour.
     pub(crate) fn run(&self, database: &Database, now: Timestamp) -> Result<()> {
@@ -64,7 +65,7 @@ pub(super) fn remove_orphans(database: &Database, orphans: &[Orphan]) -> Result<
     if orphans.is_empty() {
         return Ok(());
     }
-    // Whoever stores a file puts its content first: no store may be between the two steps.
+    // Storing a file puts its blob first: no store may be between the two steps.
     let _no_store = database.storing.write();
     for orphan in orphans {
         if !database.state.has_content(orphan.content) {

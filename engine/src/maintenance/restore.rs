@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Files that are copied; the others are derived, or belong to a process.
 const FILES: [&str; 2] = ["catalog.redb", "state.redb"];
 const FOLDERS: [&str; 2] = ["blobs", "counters"];
-/// A folder that is there only if contents have a second home.
+/// A folder that exists only if blobs have a second home.
 const UPLOADS: &str = "uploads";
 
 /// Result of a restore.
@@ -26,18 +26,18 @@ const UPLOADS: &str = "uploads";
 pub struct Restored {
     /// Records, active or not.
     pub records: u64,
-    /// Contents of cached files.
+    /// Count of blobs.
     pub files: u64,
     /// Path of the replaced data directory now; `None` if there was none.
     pub replaced: Option<PathBuf>,
 }
 
-/// Puts a copy of `source` (a backup, or a data directory whose server was stopped) in the place
-/// of the data directory `data`.
+/// Puts a copy of `source` (a backup, or the data directory of a stopped server) in the place of
+/// the data directory `data`.
 ///
 /// The copy is made beside it, opened, checked like [`crate::Engine::verify`] does, made durable,
 /// and exchanged for it in one step. What was there is kept under another name. Killed before
-/// that step, everything is as it was. The sealing key stays: a backup has none. Of a backup the
+/// that step, everything is unchanged. The sealing key stays: a backup has none. Of a backup the
 /// copy becomes the node `node`, a random number.
 ///
 /// A directory that cannot be renamed (a mount point, or one whose parent cannot be written) keeps
@@ -50,7 +50,7 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path, node: NodeId) -
         let path = source.to_path_buf();
         return Err(Error::Unfinished { path });
     }
-    // Held until the copy is made: the files of a directory in use are of different moments.
+    // Held until the copy is made: files of a directory in use would be of different moments.
     let source_lock = lock_source(disk.as_ref(), source)?;
     let parent = parent_of(data);
     let has_old = disk.list(data)?.is_some();
@@ -96,7 +96,7 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path, node: NodeId) -
     Ok(restored)
 }
 
-/// Returns true if a directory cannot get another name: it is a mount point, or nothing can be made
+/// Returns true if a directory cannot be renamed: it is a mount point, or nothing can be made
 /// beside it.
 fn is_fixed(disk: &dyn Disk, data: &Path) -> Result<bool> {
     if disk.is_mount_point(data)? {
@@ -106,8 +106,7 @@ fn is_fixed(disk: &dyn Disk, data: &Path) -> Result<bool> {
     Ok(disk.list(&place)?.is_none() && disk.create_dir(&place).is_err())
 }
 
-/// Locks the directory that is copied, if it can be: a backup may lie on a file system that is
-/// read only.
+/// Locks the copied directory, if possible: a backup may be on a read-only file system.
 fn lock_source(disk: &dyn Disk, source: &Path) -> Result<Option<DirLock>> {
     match disk.lock(&source.join("lock")) {
         Err(Error::Io { .. }) => Ok(None),
@@ -115,8 +114,8 @@ fn lock_source(disk: &dyn Disk, source: &Path) -> Result<Option<DirLock>> {
     }
 }
 
-/// Gives the copy the name of the data directory, and that one the name `replaced`: in one step
-/// where the file system can, else in two. After an error the data directory has its name.
+/// Gives the copy the name of the data directory, and renames that one to `replaced`: in one step
+/// if the file system can, else in two. After an error the data directory has its name.
 fn put_in_place(disk: &dyn Disk, staging: &Path, data: &Path, replaced: &Path) -> Result<()> {
     disk.rename(staging, replaced)?;
     let Err(error) = disk.exchange(replaced, data) else {
@@ -130,12 +129,12 @@ fn put_in_place(disk: &dyn Disk, staging: &Path, data: &Path, replaced: &Path) -
     }
     disk.rename(data, replaced)?;
     disk.rename(staging, data).inspect_err(|_| {
-        // Nothing else can be done about it: both directories are whole under the names they have.
+        // There is no other remedy: both directories are intact under their present names.
         let _ = disk.rename(replaced, data);
     })
 }
 
-/// Returns true if the file system does not know the call.
+/// Returns true if the file system does not support the call.
 fn is_not_supported(error: &Error) -> bool {
     use std::io::ErrorKind::{InvalidInput, Unsupported};
     let Error::Io { source, .. } = error else {
@@ -144,8 +143,8 @@ fn is_not_supported(error: &Error) -> bool {
     [InvalidInput, Unsupported].contains(&source.kind())
 }
 
-/// Gives the copy the sealing key of the first directory that has one: a backup has none, and what
-/// is restored in the place of a data directory is opened with the key of that one.
+/// Gives the copy the sealing key of the first directory that has one: a backup has none, and a
+/// restored directory is opened with the key of the replaced one.
 fn carry_sealing_key(disk: &dyn Disk, from: &[&Path], staging: &Path) -> Result<()> {
     for directory in from {
         let Some(key) = read_file(disk, &directory.join(SEALING_KEY))? else {
@@ -230,7 +229,7 @@ fn copy_file(copy: &DataDir, from: &Path, to: &Path) -> Result<()> {
     })
 }
 
-/// A name beside the data directory that nothing has.
+/// A free name beside the data directory.
 fn free_name(disk: &dyn Disk, data: &Path) -> Result<PathBuf> {
     let mut number = 1;
     loop {

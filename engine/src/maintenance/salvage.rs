@@ -1,11 +1,11 @@
-//! Making a data directory open again whose files are damaged below their rows.
+//! Recovery of a data directory that has files damaged below their rows.
 //!
-//! A damaged value costs its row, without any help. A damaged page of `catalog.redb` or
-//! `state.redb` can keep the whole file from being read: here the rows before and behind it are
+//! A damaged value costs its row, and needs no help. A damaged page of `catalog.redb` or
+//! `state.redb` can keep the whole file from being read: here the rows before and after it are
 //! copied into a new file. Works on files, without opening an engine.
 //!
-//! A page that can be read may be one from before, which a lost write left. The index tells which
-//! records are older for it, and which are missing: it is kept if every row about it can be read.
+//! A readable page may be an older one, left by a lost write. The index shows which records are
+//! older in it, and which are missing: it is kept if every row about it can be read.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -34,9 +34,8 @@ const INDEX_TABLES: [Table; 4] = [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED];
 /// Rows copied in one transaction.
 const BATCH_ROWS: usize = 10_000;
 
-/// Replaces the files of a data directory that cannot be read by files with all rows that can be.
-/// Damaged files are kept under another name. Returns what was found and done; nothing if all is
-/// readable.
+/// Replaces the unreadable files of a data directory by files with all readable rows. Damaged files
+/// are kept under another name. Returns the findings; none if all is readable.
 ///
 /// Errors: [`Error::Locked`], [`Error::Format`], [`Error::Space`], or a failing disk.
 pub fn salvage(disk: &Arc<dyn Disk>, data: &Path) -> Result<Vec<Finding>> {
@@ -92,11 +91,11 @@ fn salvage_store(data_dir: &Arc<DataDir>, file: &StoreFile) -> Result<Option<Fin
 /// Result of copying a file.
 #[derive(Default)]
 struct CopiedFile {
-    /// Tables of which some rows could not be reached.
+    /// Tables with rows that could not be reached.
     lost: Vec<&'static str>,
     /// Number of rows whose values are damaged.
     damaged_count: usize,
-    /// True if everything was copied that says which segments there are.
+    /// True if all rows that define the segments were copied.
     has_index: bool,
 }
 
@@ -121,7 +120,7 @@ impl CopiedFile {
     }
 }
 
-/// Copies what can be read of every table.
+/// Copies the readable rows of every table.
 fn copy_tables(
     data_dir: &DataDir,
     file: &StoreFile,
@@ -148,7 +147,7 @@ fn copy_tables(
     Ok(copied)
 }
 
-/// Returns true if every row can be read that says which segments there are, and what they lack.
+/// Returns true if every row that defines the segments and their tombstones can be read.
 fn is_index_readable(store: &Store) -> bool {
     let mut tables = INDEX_TABLES.into_iter().chain([META]);
     tables.all(|table| {
@@ -168,7 +167,8 @@ fn compare_with_index(data_dir: &Arc<DataDir>) -> Result<bool> {
     catalog.open()?;
     let differing_count = catalog.contain_all_contradicted()?;
     if DAMAGED_RECORDS_MAX as u64 <= differing_count {
-        // More than can be left out: what is lost must not be found in an index that has it still.
+        // More than can be left out: lost records must not be found in an index that still has
+        // them.
         catalog
             .store()
             .write(|rows| rows.remove(META, INDEX_VERSION))?;
@@ -178,7 +178,7 @@ fn compare_with_index(data_dir: &Arc<DataDir>) -> Result<bool> {
     Ok(noted.iter().any(|entry| !entry.is_repaired))
 }
 
-/// Takes every counter file that has no offset as aggregated: at most ten seconds of downloads are
+/// Marks every counter file without an offset as aggregated: up to ten seconds of downloads are
 /// lost then, while all of them would count twice from its beginning.
 fn forget_entries(data_dir: &DataDir, salvaged: &Store) -> Result<()> {
     let files = data_dir.disk().list(&data_dir.path("counters"))?;
@@ -203,7 +203,7 @@ fn read_all(store: &Store, file: &StoreFile) -> Result<()> {
     store.check()
 }
 
-/// Copies the rows of a table that can be reached from its beginning and from its end.
+/// Copies the rows of a table that are reachable from its beginning and from its end.
 fn copy_table(from: &Store, to: &Store, table: Table, has_index: bool) -> Result<CopiedTable> {
     let mut copy = Copy::new(to, table, has_index);
     let read = from.read(|rows| {
@@ -219,7 +219,7 @@ fn copy_table(from: &Store, to: &Store, table: Table, has_index: bool) -> Result
             damaged_count: copy.damaged_count,
         });
     }
-    // From the other side up to the damaged page.
+    // From the other end, up to the damaged page.
     let mut damaged_count = copy.damaged_count;
     let last = copy.last;
     let mut copy = Copy::new(to, table, has_index);
@@ -252,7 +252,7 @@ struct CopiedTable {
     damaged_count: usize,
 }
 
-/// Rows on their way into a new file.
+/// Rows for a new file that are not written yet.
 struct Copy<'s> {
     to: &'s Store,
     table: Table,
@@ -277,8 +277,8 @@ impl<'s> Copy<'s> {
         }
     }
 
-    /// Adds a row, unless its value is to be derived anew. A damaged value stays damaged: who opens
-    /// the file contains it, and `verify` names it.
+    /// Adds a row, unless its value is derived anew. A damaged value stays damaged: the next open
+    /// contains it, and `verify` names it.
     fn add(&mut self, row_key: &[u8], value: Option<&[u8]>) -> Result<()> {
         self.last = Some(row_key.to_vec());
         let is_of_index = self.table == META && [INDEX_VERSION, ACTIVE].contains(&row_key);

@@ -1,8 +1,9 @@
 //! The scrubber: reads everything again, a little at a time, so that damage is found before it is
 //! needed.
 //!
-//! A damaged record is left out of searches, a damaged cached file is forgotten (the next download
-//! fetches it), and a damaged segment is noticed by maintenance, which rebuilds the index.
+//! A damaged record is left out of searches, the entry of a damaged cached file is deleted (the
+//! next download fetches it), and a damaged segment is noticed by maintenance, which rebuilds the
+//! index.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,13 +19,13 @@ use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
 use crate::model::{CachedFile, Timestamp};
 use crate::state::StateEvent;
 
-/// Place up to which a round has come, and figures of all rounds.
+/// Progress of the round, and figures of all rounds.
 #[derive(Default)]
 pub(crate) struct Scrub {
     round: Mutex<Round>,
     rounds_done: AtomicU64,
     findings: AtomicU64,
-    /// As the last round found it.
+    /// Measurement of the last round.
     reclaimable: Mutex<Option<ReclaimableBytes>>,
 }
 
@@ -41,22 +42,22 @@ enum Stage {
     /// Between two rounds.
     #[default]
     Idle,
-    /// Records, from a row key on.
+    /// Records, beginning at a row key.
     Records(Vec<u8>),
-    /// Tables of the state, by number, from a row key on.
+    /// Tables of the state, by index, beginning at a row key.
     State(usize, Vec<u8>),
     /// The files of both, as a whole.
     Stores,
     /// Contents of cached files, from a row key on.
     Blobs(Vec<u8>),
-    /// Segments that are left; the first from a block on.
+    /// Segments that are left; the first one, beginning at a block.
     Segments(Vec<Arc<Segment>>, usize),
 }
 
 impl Scrub {
     /// Reads a little more. Returns true if the round is not over.
     ///
-    /// Cost: about [`SCRUB_BYTES`]. Errors: the disk fails; what it could not read is passed over.
+    /// Cost: about [`SCRUB_BYTES`]. Errors: the disk fails; unreadable parts are passed over.
     pub(crate) fn step(&self, database: &Database, now: Timestamp) -> Result<bool> {
         let mut round = self.round.lock();
         let stage = std::mem::take(&mut round.stage);
@@ -68,18 +69,18 @@ impl Scrub {
         result.map(|()| !matches!(round.stage, Stage::Idle))
     }
 
-    /// Rounds that ended, and damage that was found.
+    /// Counts of finished rounds, and of damage found.
     pub(crate) fn figures(&self) -> (u64, u64) {
         let read = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
         (read(&self.rounds_done), read(&self.findings))
     }
 
-    /// Bytes that compaction may give back; `None` before the first round.
+    /// Number of bytes that compaction may free; `None` before the first round.
     pub(crate) fn reclaimable(&self) -> Option<ReclaimableBytes> {
         *self.reclaimable.lock()
     }
 
-    /// Measures the files, of which the round has just read every row: their pages are in memory.
+    /// Measures the files after the round has read every row: their pages are in memory.
     pub(crate) fn measure(&self, database: &Database) -> Result<()> {
         *self.reclaimable.lock() = Some(reclaimable_bytes(database)?);
         Ok(())
@@ -119,7 +120,7 @@ impl Scrub {
         }
     }
 
-    /// Checks the files page by page, and what is kept of them in memory.
+    /// Checks the files page by page, and their tables in memory.
     fn check_stores(&self, database: &Database) -> Result<()> {
         if check_pages(database.catalog.store(), &database.damage) {
             self.found(1 + database.catalog.contain_all_contradicted()?);
@@ -172,8 +173,8 @@ impl Scrub {
         }
     }
 
-    /// Checks blocks of the first segment; the rest of the round. Damage is remembered by the
-    /// segment, which maintenance asks each second.
+    /// Checks blocks of the first segment; returns the rest of the round. The segment remembers
+    /// damage, and maintenance asks it each second.
     fn check_blocks(&self, mut segments: Vec<Arc<Segment>>, block_idx: usize) -> Stage {
         let Some(segment) = segments.last() else {
             self.rounds_done.fetch_add(1, Ordering::Relaxed);
@@ -193,12 +194,12 @@ impl Scrub {
     }
 }
 
-/// Removes a damaged content that would come back. Returns false if it would not.
+/// Removes a damaged blob that would come back. Returns false if it would not.
 fn remove_copy(database: &Database, file: &CachedFile) -> Result<bool> {
     // No store may repair it between the two steps.
     let _no_store = database.storing.write();
     let second_home = &database.second_home;
-    // In a cluster the row is not only this node's.
+    // In a cluster the row belongs to all nodes.
     if !second_home.is_shared() && !second_home.has(&file.content)? {
         return Ok(false);
     }

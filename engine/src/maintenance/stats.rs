@@ -19,7 +19,7 @@ pub struct EngineStats {
     pub document_bytes: u64,
     pub catalog_store_bytes: u64,
     pub state_store_bytes: u64,
-    /// Bytes that compaction may give back; `None` until the scrubber has measured them.
+    /// Number of bytes that compaction may free; `None` until the scrubber has measured them.
     pub catalog_reclaimable_bytes: Option<u64>,
     pub state_reclaimable_bytes: Option<u64>,
     pub cached_files: u64,
@@ -29,12 +29,12 @@ pub struct EngineStats {
     pub evicted_files: u64,
     #[serde(default)]
     pub evicted_bytes: u64,
-    /// Files that went to object storage and that came back from it, since the start.
+    /// Counts of files uploaded to object storage and fetched from it, since the start.
     #[serde(default)]
     pub uploaded_files: u64,
     #[serde(default)]
     pub returned_files: u64,
-    /// Files that wait to be uploaded.
+    /// Count of files queued for upload.
     #[serde(default)]
     pub waiting_uploads: u64,
     pub accounts: u64,
@@ -47,7 +47,7 @@ pub struct EngineStats {
 }
 
 impl EngineStats {
-    /// Bytes of stores, index, documents and files together.
+    /// Total size of stores, index, documents and files, in bytes.
     pub const fn disk_bytes(&self) -> u64 {
         self.catalog_store_bytes
             + self.state_store_bytes
@@ -57,8 +57,8 @@ impl EngineStats {
     }
 }
 
-/// Sizes and counts of this moment. Cost: a few look-ups and a visit of each segment, whatever the
-/// catalog holds.
+/// Sizes and counts of this moment. Cost: a few look-ups and a visit of each segment, however large
+/// the catalog is.
 pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
     let Database { catalog, state, .. } = database;
     let counts = state.counts();

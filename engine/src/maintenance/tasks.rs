@@ -1,4 +1,4 @@
-//! The tasks of maintenance. Each stands alone: one that fails keeps no other from running.
+//! The tasks of maintenance. They are independent: a failing one keeps no other from running.
 
 use super::compact::ReclaimableBytes;
 use super::eviction::Eviction;
@@ -29,11 +29,10 @@ pub enum MaintenanceTask {
     /// Uploads a few files to their second home
     /// ([`FilesHandle::attach`](crate::FilesHandle::attach)).
     UploadFiles,
-    /// Removes content that no cached file refers to, an hour after it was seen first, and at
-    /// start.
+    /// Removes orphans, an hour after they were first seen, and at the start.
     SweepFiles,
-    /// Reads a little of everything again, to find damage. Not a part of
-    /// [`crate::Engine::maintain`]: the caller decides how often a step is made.
+    /// Reads a little of everything again, to find damage. Not part of [`crate::Engine::maintain`]:
+    /// the caller decides when to run a step.
     Scrub,
 }
 
@@ -50,7 +49,7 @@ impl MaintenanceTask {
         Self::SweepFiles,
     ];
 
-    /// Its name in logs and metrics.
+    /// Name of the task in logs and metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::AggregateDownloads => "aggregate",
@@ -66,7 +65,7 @@ impl MaintenanceTask {
     }
 }
 
-/// State of tasks that are not finished by one call.
+/// State of tasks that take more than one call.
 #[derive(Default)]
 pub(crate) struct Tasks {
     eviction: Eviction,
@@ -76,7 +75,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// Does one step of a task. Returns true if there is more to do at once.
+    /// Runs one step of a task. Returns true if there is more to do at once.
     pub(crate) fn run(
         &self,
         database: &Database,
@@ -99,7 +98,7 @@ impl Tasks {
         }
     }
 
-    /// Does one step of every task but the scrubber. Returns true if there is more to do at once.
+    /// Runs one step of every task but the scrubber. Returns true if there is more to do at once.
     ///
     /// Errors: the first one; the other tasks were run all the same.
     pub(crate) fn run_all(&self, database: &Database, now: Timestamp) -> Result<bool> {
@@ -114,22 +113,22 @@ impl Tasks {
         failed.map(|()| has_more)
     }
 
-    /// Contents that were evicted since the start, and their bytes.
+    /// Counts of blobs evicted since the start, and of their bytes.
     pub(crate) fn eviction_figures(&self) -> (u64, u64) {
         self.eviction.figures()
     }
 
-    /// Rounds of the scrubber, and damage that it found.
+    /// Counts of the scrubber's rounds, and of the damage that it found.
     pub(crate) fn scrub_figures(&self) -> (u64, u64) {
         self.scrub.figures()
     }
 
-    /// Bytes that compaction may give back, if they were measured.
+    /// Number of bytes that compaction may free, if they were measured.
     pub(crate) fn reclaimable(&self) -> Option<ReclaimableBytes> {
         self.scrub.reclaimable()
     }
 
-    /// Measures what compaction may give back.
+    /// Measures how much compaction may free.
     pub(crate) fn measure(&self, database: &Database) -> Result<()> {
         self.scrub.measure(database)
     }

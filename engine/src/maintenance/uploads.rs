@@ -7,17 +7,17 @@ use crate::error::{Error, Result};
 use crate::limits::{UPLOADS_BATCH_MAX, UPLOADS_FAILED_MAX};
 use crate::model::ContentHash;
 
-/// Contents that waited when they were last listed, and have not had their turn.
+/// Blobs that were queued at the last listing, and were not tried yet.
 #[derive(Default)]
 pub(crate) struct UploadQueue {
     listed: Mutex<Vec<ContentHash>>,
 }
 
 impl UploadQueue {
-    /// Uploads some of the contents that wait. Returns true if more do.
+    /// Uploads some of the queued blobs. Returns true if more are queued.
     ///
-    /// Errors: the first one. Others have had their turn all the same, unless several failed in a
-    /// row: then the second home is away. What failed waits on.
+    /// Errors: the first one. The other blobs were tried all the same, unless several failed in a
+    /// row: then the second home is away. Failed ones stay queued.
     pub(crate) fn run(&self, database: &Database) -> Result<bool> {
         if !database.second_home.is_attached() {
             return Ok(false);
@@ -29,7 +29,7 @@ impl UploadQueue {
         if listed.is_empty() {
             return Ok(false);
         }
-        // What is missing in a folder that is not mounted is not lost.
+        // Blobs missing in a folder that is not mounted are not lost.
         database.ensure_blobs_present()?;
         let mut failed = Ok(());
         let mut failed_in_row = 0;
@@ -53,14 +53,14 @@ impl UploadQueue {
 fn upload(database: &Database, content: &ContentHash) -> Result<()> {
     match database.blobs.read(content) {
         Ok(Some(bytes)) => return database.second_home.upload(content, bytes),
-        // Forgotten before its turn came, or lost, or damaged.
+        // Deleted before its turn, or lost, or damaged.
         Ok(None) | Err(Error::Corrupt { .. }) => {}
         Err(error) => return Err(error),
     }
     // No store may be between the two steps.
     let _no_store = database.storing.write();
-    // One that a file refers to waits on: it is not elsewhere, and the next download or the
-    // scrubber notices what is wrong with it.
+    // One that a file refers to stays queued: it is not elsewhere, and the next download or the
+    // scrubber notices its fault.
     if !database.state.has_content(*content) {
         database.second_home.forget(content)?;
     }

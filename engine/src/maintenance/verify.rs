@@ -25,7 +25,7 @@ pub struct Finding {
     pub problem: String,
     /// True if it was repaired.
     pub is_repaired: bool,
-    /// True if it is not damage: nothing is lost, and nothing need be done.
+    /// True for a note that is not damage: nothing is lost, and nothing needs to be done.
     #[serde(default)]
     pub is_note: bool,
 }
@@ -64,7 +64,7 @@ impl Finding {
         }
     }
 
-    /// A damaged record, and what can be done about it.
+    /// Finding for a damaged record, with the remedy.
     fn of_record(error: &Error) -> Self {
         let mut finding = Self::of(error, false);
         finding
@@ -73,7 +73,7 @@ impl Finding {
         finding
     }
 
-    /// Damage that was contained earlier, with what was done about it.
+    /// Finding for damage contained earlier, with its treatment.
     fn of_contained(entry: DamageEntry) -> Self {
         Self {
             file: entry.place,
@@ -97,7 +97,7 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
         catalog_tables,
         &mut findings,
     ) {
-        // Records that are older than the index says are damaged records below.
+        // Records older than the index says are among the damaged records below.
         catalog.contain_all_contradicted()?;
     }
     for (store, file) in database.stores() {
@@ -136,14 +136,14 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
         });
     }
     verify_names(database, &mut findings)?;
-    // Last, as some of it is met by the checks above. What is still there was found by them.
+    // Last, as the checks above meet some of it. The checks have found all that still exists.
     let contained = database.damage.take_for_report().into_iter();
     let repaired = contained.filter(|entry| entry.is_repaired);
     findings.extend(repaired.map(Finding::of_contained));
     Ok(findings)
 }
 
-/// Checks cached files and whatever else lies among them.
+/// Checks cached files and everything else among them.
 fn verify_blobs(database: &Database, is_repairing: bool) -> Result<Vec<Finding>> {
     let Database {
         blobs, second_home, ..

@@ -4,14 +4,14 @@ use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
 use super::typed_name::is_invisible;
 
-/// An e-mail address: one `@` with something on both sides, no spaces, at most 254 bytes. Kept in
+/// An e-mail address: one `@` with something on both sides, no spaces, up to 254 bytes. Kept in
 /// lower case and without invisible characters, so that an account is found however the address is
 /// typed, and no two accounts look alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Email(Box<str>);
 
 impl Email {
-    /// Reads an address. Nothing more is checked: only a message that arrives proves an address.
+    /// Reads an address. Nothing more is checked: only a delivered message proves an address.
     pub fn parse(text: &str) -> Option<Self> {
         let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
         let text = text.trim();
@@ -35,14 +35,14 @@ impl Email {
 /// Permissions of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Its own keys and the catalog.
+    /// The account's own keys and the catalog.
     User,
     /// Everything.
     Admin,
 }
 
 impl Role {
-    /// Its name: `user` or `admin`.
+    /// Name of the role: `user` or `admin`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -63,13 +63,13 @@ impl Role {
 /// An account of the web interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its number.
+    /// Id of the account.
     pub id: AccountId,
-    /// Its address; no two accounts share one.
+    /// Address of the account; no two accounts share one.
     pub email: Email,
     /// Name shown in the pages; may be empty.
     pub display_name: String,
-    /// Its permissions.
+    /// Permissions of the account.
     pub role: Role,
     /// PHC string of its password: algorithm, parameters, salt and hash.
     pub password_hash: String,
@@ -79,8 +79,8 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// A signed-in browser. Only the digest of its cookie is stored: a copy of the data directory lets
-/// nobody sign in.
+/// A signed-in browser. Only the digest of its cookie is stored: a copy of the data directory
+/// allows no sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// SHA-256 of the cookie's value.
@@ -89,17 +89,17 @@ pub struct Session {
     pub account: AccountId,
     /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// Time at which it ends unless the user signs out before.
+    /// Time at which it ends unless the user signs out earlier.
     pub expires_at: Timestamp,
-    /// Browser and system as the user knows them (`Firefox · Linux`); empty if they are not known.
+    /// Browser and system in familiar words (`Firefox · Linux`); empty if unknown.
     pub device: String,
-    /// True between the two steps of a sign-in, when the password was right: the session is not
-    /// open, and leads to the page that asks for the code and nowhere else.
+    /// True between the two steps of a sign-in, after a correct password: the session is not open,
+    /// and gives access only to the page that asks for the code.
     pub is_pending: bool,
 }
 
 impl Session {
-    /// Returns true from the second of its expiry on, as with keys (API.md 9.2).
+    /// Returns true from the second of its expiry, as with keys (API.md 9.2).
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }

@@ -25,7 +25,7 @@ impl Scopes {
     pub const ADDRESS: Self = Self(8);
     /// Name of [`Scopes::ADDRESS`].
     const ADDRESS_NAME: &'static str = "address";
-    /// Every single scope of the API with its name, in the order in which they are listed.
+    /// Every single scope of the API with its name, in listing order.
     pub const NAMES: [(Self, &'static str); 3] = [
         (Self::SEARCH, "search"),
         (Self::READ, "read"),
@@ -43,7 +43,7 @@ impl Scopes {
         Self(self.0 | other.0)
     }
 
-    /// The set that these bits stand for, when no other bit is set.
+    /// The set with these bits, when no other bit is set.
     pub const fn from_bits(bits: u8) -> Option<Self> {
         if bits <= Self::ALL.0 || bits == Self::ADDRESS.0 {
             Some(Self(bits))
@@ -121,27 +121,27 @@ impl fmt::Display for RateLimit {
 /// An API key. Its value is known to its owner only: the digest checks it and cannot be reversed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Its number.
+    /// Id of the key.
     pub id: ApiKeyId,
     /// Account that owns it; none for keys made on the command line without `--account`.
     pub account: Option<AccountId>,
-    /// Its descriptive name.
+    /// Descriptive name of the key.
     pub name: String,
     /// SHA-256 of its value.
     pub digest: [u8; 32],
     /// Shortened value for lists: `sct_AbCd…wXyZ`.
     pub partial: String,
-    /// Its permissions.
+    /// Permissions of the key.
     pub scopes: Scopes,
-    /// Its own limit; none means the server's default.
+    /// Rate limit of the key; none means the server's default.
     pub limit: Option<RateLimit>,
     /// Time of creation.
     pub created_at: Timestamp,
     /// First second at which it is expired; none means never.
     pub expires_at: Option<Timestamp>,
-    /// First second at which it is revoked: in the future for a key that was rolled.
+    /// First second at which it is revoked: in the future for a rolled key.
     pub revoked_at: Option<Timestamp>,
-    /// The key that took its place when it was rolled.
+    /// The key that replaced it when it was rolled.
     pub replaced_by: Option<ApiKeyId>,
 }
 
@@ -150,14 +150,14 @@ pub struct ApiKey {
 pub enum ApiKeyState {
     /// Requests with it are served.
     Active,
-    /// Its time has passed.
+    /// The key's time has passed.
     Expired,
-    /// It was revoked, for good.
+    /// The key was revoked, for good.
     Revoked,
 }
 
 impl ApiKeyState {
-    /// Its name: `active`, `expired` or `revoked`.
+    /// Name of the state: `active`, `expired` or `revoked`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -169,7 +169,7 @@ impl ApiKeyState {
 
 impl ApiKey {
     /// First second at which it is no longer valid: its expiry, or its end if that is earlier, as
-    /// of a key that was rolled.
+    /// for a rolled key.
     pub fn ends_at(&self) -> Option<Timestamp> {
         match (self.expires_at, self.revoked_at) {
             (Some(expiry), Some(end)) => Some(expiry.min(end)),
@@ -177,8 +177,8 @@ impl ApiKey {
         }
     }
 
-    /// State of the key at `now`. It is expired from the second of its `expires_at` on; a revoked
-    /// key stays revoked after that.
+    /// State of the key at `now`. It is expired from the second of its `expires_at`; a revoked key
+    /// stays revoked after that.
     pub fn state(&self, now: Timestamp) -> ApiKeyState {
         let is_past = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
         if is_past(self.revoked_at) {
@@ -191,7 +191,7 @@ impl ApiKey {
     }
 }
 
-/// Usage of a key, or of the whole service, on one day or in all.
+/// Usage of a key, or of the whole service, on one day or in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Requests that consumed the key's window (API.md, rate limit).

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::limits::CATALOG_ID_DIGITS_MAX;
 
-/// `tt` followed by 1 to 12 digits. Leading zeros are kept, because answers show the id as it was
+/// `tt` followed by 1 to 12 digits. Leading zeros are kept, because answers show the id as
 /// imported.
 ///
 /// Two ids name the same title when their numbers are equal ([`CatalogId::number`]).
@@ -41,12 +41,12 @@ impl CatalogId {
         })
     }
 
-    /// The number that decides equality in a search; leading zeros do not matter to it.
+    /// The number that decides equality in a search; leading zeros do not count.
     pub const fn number(self) -> u64 {
         self.number
     }
 
-    /// Number of digits as written, leading zeros included.
+    /// Count of digits as written, leading zeros included.
     pub const fn digits_count(self) -> u8 {
         self.digits_count
     }

@@ -1,4 +1,4 @@
-//! Expiry of an API key as it is requested, before it is a point in time.
+//! Requested expiry of an API key, before it is a point in time.
 
 use super::timestamp::{DAY_SECONDS, Day, Timestamp};
 
@@ -12,13 +12,13 @@ use super::timestamp::{DAY_SECONDS, Day, Timestamp};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expiry {
-    /// It never expires.
+    /// The key never expires.
     Never,
-    /// It expires this number of seconds after it was made.
+    /// The key expires this number of seconds after it was made.
     AfterSeconds(i64),
-    /// It expires at 23:59:59 UTC of this day.
+    /// The key expires at 23:59:59 UTC of this day.
     EndOf(Day),
-    /// It expires at this second.
+    /// The key expires at this second.
     At(Timestamp),
 }
 

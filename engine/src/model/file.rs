@@ -68,7 +68,7 @@ impl fmt::Display for ReleaseId {
     }
 }
 
-/// The original name of a file: 1 to 255 characters, as it came. It is cleaned only when it is put
+/// The original name of a file, uncleaned: 1 to 255 characters. It is cleaned only when it is put
 /// into a header, so that better cleaning needs no new import.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileName(Box<str>);
@@ -89,7 +89,7 @@ impl FileName {
     }
 }
 
-/// SHA-256 of a file's content: its identity in the content store.
+/// SHA-256 of a file's content: its identity in the blob store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(pub [u8; 32]);
 
@@ -123,7 +123,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds. Their indexes are stored with cached files: a new kind goes to the end.
+    /// All kinds. Their indexes are stored with cached files: a new kind is added at the end.
     pub const ALL: [Self; 6] = [
         Self::Srt,
         Self::Sub,
@@ -145,7 +145,7 @@ impl FileKind {
         }
     }
 
-    /// The kind that an extension names, in any case.
+    /// The kind of a file extension, in any case.
     ///
     /// ```
     /// use subcat_engine::FileKind;
@@ -188,15 +188,15 @@ pub struct CachedFile {
     pub kind: FileKind,
     /// The name that upstream gave (`Content-Disposition`, else the end of its URL), not cleaned.
     pub upstream_name: Option<FileName>,
-    /// First second at which it is fetched again, if it may not be what upstream has: a text
-    /// without a subtitle's shape.
+    /// First second at which it is fetched again, if it may differ from upstream's: a text without
+    /// a subtitle's shape.
     pub refetch_at: Option<Timestamp>,
-    /// True if it was brought by an import: no upstream has it, so it stays.
+    /// True if an import brought it: upstream does not have it, so it stays.
     pub is_brought: bool,
 }
 
 impl CachedFile {
-    /// Returns true if it is to be fetched again at `now`.
+    /// Returns true if it must be fetched again at `now`.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.refetch_at.is_some_and(|at| at <= now)
     }
@@ -205,7 +205,7 @@ impl CachedFile {
 /// A file that an import brings.
 #[derive(Debug, Clone, Copy)]
 pub struct BroughtFile<'a> {
-    /// Identifier by which records name it.
+    /// Identifier by which records refer to it.
     pub release: &'a ReleaseId,
     /// Its content.
     pub content: &'a [u8],
@@ -213,7 +213,7 @@ pub struct BroughtFile<'a> {
     pub kind: FileKind,
 }
 
-/// Facts of a fetched file that its content alone does not tell.
+/// Facts of a fetched file that are not in its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileFacts {
     /// Kind of the content.
@@ -222,7 +222,7 @@ pub struct FileFacts {
     pub upstream_name: Option<FileName>,
     /// First second at which it is fetched again, if ever.
     pub refetch_at: Option<Timestamp>,
-    /// Content that was known of the release when it was fetched.
+    /// Content that was known for the release when it was fetched.
     pub replaces: Option<ContentHash>,
 }
 

@@ -3,19 +3,19 @@
 /// A property of subtitles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Flag {
-    /// They describe sounds, for people who do not hear them.
+    /// Subtitles that describe sounds, for viewers with impaired hearing.
     HearingImpaired,
-    /// They translate foreign passages only.
+    /// Subtitles that translate foreign passages only.
     Forced,
     /// A machine translated them.
     MachineTranslated,
 }
 
 impl Flag {
-    /// All flags, in the order in which they are listed.
+    /// All flags, in listing order.
     pub const ALL: [Self; 3] = [Self::HearingImpaired, Self::Forced, Self::MachineTranslated];
 
-    /// Its name in requests, answers and imports.
+    /// Name of the flag in requests, answers and imports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HearingImpaired => "hearing_impaired",
@@ -24,7 +24,7 @@ impl Flag {
         }
     }
 
-    /// Its place among [`Flag::ALL`].
+    /// Index of the flag in [`Flag::ALL`].
     pub(crate) const fn idx(self) -> usize {
         self as usize
     }
@@ -55,12 +55,12 @@ impl FlagSet {
         flags.filter(move |flag| self.contains(*flag))
     }
 
-    /// A bit for each flag, that of the first being the lowest.
+    /// A bit for each flag; the first flag has the lowest.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// The set that these bits stand for, when no other bit is set.
+    /// The set with these bits, when no other bit is set.
     pub const fn from_bits(bits: u8) -> Option<Self> {
         if bits <= Self::ALL.0 {
             Some(Self(bits))
@@ -86,8 +86,7 @@ pub struct RecordFlags {
 }
 
 impl RecordFlags {
-    /// The flags that are known, and those of them that are true; `None` if one is true that is
-    /// not known.
+    /// The known flags, and those of them that are true; `None` if an unknown one is true.
     pub(crate) const fn new(known: FlagSet, set: FlagSet) -> Option<Self> {
         if set.bits() & !known.bits() == 0 {
             Some(Self { known, set })

@@ -1,10 +1,10 @@
-//! Numbers of accounts and API keys, which refer to each other: with the numbers here,
-//! neither file imports the other.
+//! Ids of accounts and API keys, which refer to each other: with the ids here, neither file imports
+//! the other.
 
-/// Number of an account; never used twice.
+/// Id of an account; never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountId(pub u64);
 
-/// Number of an API key; never used twice.
+/// Id of an API key; never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ApiKeyId(pub u64);

@@ -2,19 +2,19 @@
 
 use super::{ContentHash, RecordId};
 
-/// State of a file when it was read last.
+/// State of a file at its last reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedPath {
-    /// Its path below the folder.
+    /// Path of the file below the folder.
     pub path: String,
-    /// Its size.
+    /// Size of the file.
     pub size_bytes: u64,
     /// Time of its last change, in nanoseconds since 1970.
     pub modified_nanos: i64,
-    /// Its content.
+    /// SHA-256 of the content.
     pub content: ContentHash,
-    /// The record that it is the file of.
+    /// The record of this file.
     pub record: RecordId,
-    /// Sum of what was loaded as the record; 0 if nothing was.
+    /// Sum of the record's data as loaded; 0 if nothing was loaded.
     pub digest: u64,
 }

@@ -4,15 +4,15 @@ use std::fmt;
 
 use super::iso_639::{three_letter_code, two_letter_code};
 
-/// A language tag as it was written: two or three letters, then subtags.
+/// A language tag as written: two or three letters, then subtags.
 ///
 /// INVARIANT: it matches `^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$` (SEARCH.md 3.4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Language(Box<str>);
 
 impl Language {
-    /// Reads a tag if it is well formed. Codes need not exist: a language that is unknown here is
-    /// still equal to itself.
+    /// Reads a tag if it is well formed. Codes need not exist: an unknown language still equals
+    /// itself.
     pub fn parse(text: &str) -> Option<Self> {
         let mut subtags = text.split(['-', '_']);
         let primary = subtags.next()?;
@@ -28,8 +28,8 @@ impl Language {
         }
     }
 
-    /// Reads a tag as other services of subtitles write it: their own codes become the tags that
-    /// they mean, and everything else is read as [`Language::parse`] does.
+    /// Reads a tag as written by other services of subtitles: their own codes are translated, and
+    /// everything else is read as by [`Language::parse`].
     ///
     /// ```
     /// use subcat_engine::Language;
@@ -50,7 +50,7 @@ impl Language {
         Self("es".into())
     }
 
-    /// The tag as it was written.
+    /// The tag as written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -131,8 +131,8 @@ fn replaced(code: &str) -> Option<(&'static str, Option<&'static str>)> {
     }
 }
 
-/// Codes that other services use and their meaning (API.md 13.3). Each is an ISO 639 code of no
-/// language, or of one that has no subtitles there.
+/// Codes of other services and their meaning (API.md 13.3). Each is an ISO 639 code of no language,
+/// or of one without subtitles there.
 const SERVICE_CODES: &[(&str, &str)] = &[
     ("ea", "es-419"),
     ("es-la", "es-419"),

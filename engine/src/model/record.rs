@@ -1,4 +1,4 @@
-//! A record of the catalog, and its draft as it comes from an import file.
+//! A record of the catalog, and its draft from an import file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +20,7 @@ pub enum VideoType {
 }
 
 impl VideoType {
-    /// Its name in requests, answers and imports.
+    /// Name of the type in requests, answers and imports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Movie => "movie",
@@ -41,7 +41,7 @@ impl VideoType {
 /// One subtitle record. Every field is valid by its type or by [`RecordDraft`]'s validation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its identity.
+    /// Id of the record.
     pub id: RecordId,
     /// Film or episode.
     pub video_type: VideoType,
@@ -57,9 +57,9 @@ pub struct Record {
     pub catalog_id: Option<CatalogId>,
     /// External id of the series of an episode. Never shown.
     pub parent_catalog_id: Option<CatalogId>,
-    /// Description or release information: at most 10,000 characters.
+    /// Description or release information: up to 10,000 characters.
     pub description: Option<String>,
-    /// User name of the original uploader: at most 200 characters.
+    /// User name of the original uploader: up to 200 characters.
     pub uploader_name: Option<String>,
     /// Time at which it was posted; newer records come first in answers.
     pub posted_at: Timestamp,
@@ -73,13 +73,13 @@ pub struct Record {
     pub language: Language,
     /// Original name of the file.
     pub file_name: Option<FileName>,
-    /// Hearing impaired, forced, machine translated; those that are unknown count as false.
+    /// Hearing impaired, forced, machine translated; unknown ones count as false.
     pub flags: RecordFlags,
 }
 
 impl Record {
-    /// An active Spanish film posted in 1970, of which nothing else is known. Callers set the other
-    /// fields by struct update, so that a new field does not change every caller.
+    /// An active Spanish film posted in 1970, with nothing else known. Callers set the other fields
+    /// by struct update, so that a new field does not change every caller.
     ///
     /// ```
     /// use subcat_engine::{Record, RecordId, VideoType, Year};
@@ -162,15 +162,15 @@ pub struct RecordDraft<'a> {
 pub struct DraftField {
     /// Name in import files and exports.
     pub name: &'static str,
-    /// Values that it accepts, for help texts (API.md 13).
+    /// Accepted values, for help texts (API.md 13).
     pub rule: &'static str,
     /// The value of the field in a draft.
     pub value: for<'d, 'a> fn(&'d mut RecordDraft<'a>) -> &'d mut DraftValue<'a>,
 }
 
 impl RecordDraft<'_> {
-    /// All fields, in the order in which exports write them. Readers of import files, their error
-    /// messages and the help of the command line follow this table.
+    /// All fields, in the order of exports. Readers of import files, their error messages and the
+    /// help of the command line follow this table.
     pub const FIELDS: &'static [DraftField] = &[
         DraftField {
             name: "id",

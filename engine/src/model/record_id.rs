@@ -48,7 +48,7 @@ impl RecordId {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).into_bytes())
     }
 
-    /// The id whose bytes these are, most significant first.
+    /// The id with these bytes, most significant first.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }

@@ -7,14 +7,14 @@ use super::timestamp::Timestamp;
 /// Bytes of a sealed secret: id of the key (8), nonce (12), secret (20) and tag (16).
 pub const SEALED_SECRET_BYTES: usize = 56;
 
-/// The secret that an authenticator app shares. It is needed as it is to compute codes: unlike a
+/// The secret that an authenticator app shares. Codes are computed from the plain secret: unlike a
 /// password it cannot be stored as a hash.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StepSecret {
-    /// As it is: older programs have stored it so.
+    /// The plain secret: older programs have stored it so.
     Plain([u8; 20]),
-    /// Sealed with a key that no backup, snapshot or log has. The engine knows no key: who hands
-    /// the secret over has sealed it.
+    /// Sealed with a key that no backup, snapshot or log has. The engine has no key: the caller has
+    /// sealed the secret.
     Sealed([u8; SEALED_SECRET_BYTES]),
 }
 
@@ -32,17 +32,17 @@ impl std::fmt::Debug for StepSecret {
 /// of the recovery codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecondStep {
-    /// Its secret.
+    /// Secret of the authenticator app.
     pub secret: StepSecret,
-    /// Number of the last 30 seconds whose code was used; its code and older ones are refused.
+    /// Sequence number of the last 30-second step with a used code; its code and older ones are
+    /// refused.
     pub last_step: u64,
     /// SHA-256 of the recovery codes that were not used.
     pub recovery_digests: Vec<[u8; 32]>,
 }
 
 impl SecondStep {
-    /// A step that no code passes, in place of one that cannot be read: only an operator can turn
-    /// it off.
+    /// A step that no code passes, in place of an unreadable one: only an operator can turn it off.
     pub(crate) const fn unusable() -> Self {
         Self {
             secret: StepSecret::Plain([0; 20]),
@@ -52,7 +52,7 @@ impl SecondStep {
     }
 }
 
-/// A code of the second step that was found to be right, to be used up.
+/// A correct code of the second step, to be used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsedCode {
     /// The code of these 30 seconds.
@@ -70,23 +70,23 @@ pub enum LinkPurpose {
     NewPassword(AccountId),
 }
 
-/// A link that an administrator makes for somebody else. Only the digest of its token is stored: a
+/// A link that an administrator makes for another person. Only the digest of its token is stored: a
 /// copy of the data directory opens no account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OneTimeLink {
     /// SHA-256 of the token.
     pub digest: [u8; 32],
-    /// Its purpose.
+    /// Purpose of the link.
     pub purpose: LinkPurpose,
-    /// Administrator who made it: it is valid while that account is one, and enabled. None for a
-    /// link of an older program, which opens nothing any more.
+    /// Administrator that made it: it is valid while that account is one, and enabled. None for a
+    /// link of an older program, which is no longer valid.
     pub issuer: Option<AccountId>,
-    /// First second at which it is not valid any more.
+    /// First second at which it is no longer valid.
     pub expires_at: Timestamp,
 }
 
 impl OneTimeLink {
-    /// The account whose password it sets, if it sets one.
+    /// The account that gets a new password by it, if it sets one.
     pub const fn account(&self) -> Option<AccountId> {
         match self.purpose {
             LinkPurpose::Invitation(_) => None,
@@ -94,7 +94,7 @@ impl OneTimeLink {
         }
     }
 
-    /// Returns true from the second of its expiry on, as with keys (API.md 9.2).
+    /// Returns true from the second of its expiry, as with keys (API.md 9.2).
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }

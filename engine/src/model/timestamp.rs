@@ -47,7 +47,7 @@ impl Timestamp {
         Self::read(text).or_else(|| Self::read(&with_short_fraction(text)?))
     }
 
-    /// Reads a time whose fraction has at most nine digits, which is what jiff reads.
+    /// Reads a time with up to nine digits in its fraction, which is what jiff reads.
     fn read(text: &str) -> Option<Self> {
         let pieces = Pieces::parse(text).ok()?;
         // A time zone name would need its rules, which change: only offsets are exact.
@@ -68,7 +68,7 @@ impl Timestamp {
         self.0
     }
 
-    /// This time plus `seconds`, limited to the range.
+    /// Adds `seconds` to this time, limited to the range.
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self(
             self.0
@@ -95,8 +95,8 @@ impl Timestamp {
     }
 }
 
-/// The text with its fraction cut to nine digits, as many as jiff reads; `None` when the fraction
-/// is not longer.
+/// The text with its fraction cut to nine digits, the maximum of jiff; `None` when the fraction is
+/// not longer.
 fn with_short_fraction(text: &str) -> Option<String> {
     let (before, fraction) = text.split_at(text.find(['.', ','])? + 1);
     let is_digit = |c: char| c.is_ascii_digit();
@@ -131,14 +131,14 @@ impl fmt::Display for Timestamp {
 }
 
 impl Day {
-    /// Its first second.
+    /// First second of the day.
     pub fn start(self) -> Timestamp {
         Timestamp(
             (i64::from(self.0) * DAY_SECONDS).clamp(TIMESTAMP_SECONDS_MIN, TIMESTAMP_SECONDS_MAX),
         )
     }
 
-    /// Its last second, at which a key that expires on this day does.
+    /// Last second of the day, at which a key that expires on this day does.
     pub fn end(self) -> Timestamp {
         self.start().plus_seconds(DAY_SECONDS - 1)
     }

@@ -18,7 +18,7 @@ use crate::limits::{DISPLAY_NAME_CHARS_MAX, KEY_NAME_CHARS_MAX};
 pub struct KeyName(String);
 
 impl KeyName {
-    /// Reads a name as it was typed: invisible characters, and space at its ends, are dropped.
+    /// Reads a typed name: invisible characters, and space at its ends, are dropped.
     pub fn parse(text: &str) -> Option<Self> {
         let name = visible_line(text, KEY_NAME_CHARS_MAX)?;
         if name.is_empty() {
@@ -42,7 +42,7 @@ impl fmt::Display for KeyName {
 
 /// Name of an account that pages show beside, or in place of, its address.
 ///
-/// INVARIANT: at most [`DISPLAY_NAME_CHARS_MAX`] characters of one visible line, no space at its
+/// INVARIANT: up to [`DISPLAY_NAME_CHARS_MAX`] characters of one visible line, no space at its
 /// ends. It may be empty.
 ///
 /// ```
@@ -54,7 +54,7 @@ impl fmt::Display for KeyName {
 pub struct DisplayName(String);
 
 impl DisplayName {
-    /// Reads a name as it was typed: invisible characters, and space at its ends, are dropped.
+    /// Reads a typed name: invisible characters, and space at its ends, are dropped.
     pub fn parse(text: &str) -> Option<Self> {
         visible_line(text, DISPLAY_NAME_CHARS_MAX).map(Self)
     }
@@ -77,9 +77,9 @@ fn visible_line(text: &str, chars_max: usize) -> Option<String> {
     }
 }
 
-/// True for characters that change how their neighbours are read and show nothing themselves:
-/// direction overrides and isolates, joiners, fillers, tags. With them a name reads as another one,
-/// or turns round the line in which it stands.
+/// True for characters that are invisible and change how their neighbours are read: direction
+/// overrides and isolates, joiners, fillers, tags. With them a name reads as another one, or
+/// reverses the line in which it stands.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(
         c,

@@ -10,7 +10,7 @@ const BRACKET_NAMES: [&str; 4] = ["imdb", "tmdb", "tvdb", "edition"];
 /// Last labels of the domains of sites.
 const SITE_LABELS: [&str; 8] = ["com", "net", "org", "info", "tv", "cc", "to", "io"];
 
-/// A name without the parts that are removed from it: blanks stand in their place.
+/// A name with blanks in place of the removed parts.
 #[derive(Debug, Clone)]
 pub(crate) struct CleanName {
     pub(crate) text: String,
@@ -102,7 +102,7 @@ impl CleanName {
     }
 
     fn remove_empty_brackets(&mut self) {
-        // Inner brackets come first: what contains only empty ones is empty by its turn.
+        // Inner brackets come first: the outer bracket of empty ones is empty by its turn.
         for pair in brackets(&self.text) {
             if self.text[pair.start + 1..pair.end - 1].trim().is_empty() {
                 blank(&mut self.text, pair);
@@ -194,7 +194,7 @@ fn is_site(text: &str) -> bool {
     (is_known || is_www) && is_label(last) && before.split('.').all(is_label)
 }
 
-/// Overwrites a range with blanks: the bytes of all else keep their places.
+/// Overwrites a range with blanks: all other bytes keep their places.
 pub(crate) fn blank(text: &mut String, range: Range<usize>) {
     let blanks = " ".repeat(range.len());
     text.replace_range(range, &blanks);

@@ -66,7 +66,7 @@ fn number_at(words: &NameWords, idx: usize) -> Option<PathNumber> {
     Some(PathNumber { episodes, end })
 }
 
-/// A larger number that goes on with a range (NAMES.md N4).
+/// A larger number that continues a range (NAMES.md N4).
 fn further(words: &NameWords, episodes: &Episodes, idx: usize) -> Option<u32> {
     let tokens = &words.tokens;
     let digits = match tokens.gap(idx) {

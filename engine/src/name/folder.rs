@@ -66,11 +66,11 @@ const COLLECTIONS: [&str; 25] = [
 /// The kind of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FolderKind {
-    /// Its words are those of folders of subtitles, of releases, of discs.
+    /// A folder of subtitles, a release or a disc, by its words.
     Passed,
-    /// It is that of a season; `None` if it does not tell which.
+    /// The folder of a season; `None` if it does not say which.
     Season(Option<u32>),
-    /// It may name a series, a film or a collection.
+    /// A folder that may be named after a series, a film or a collection.
     Other,
 }
 
@@ -81,13 +81,13 @@ pub(crate) struct Folder {
     pub(crate) kind: FolderKind,
     pub(crate) parsed: ParsedName,
     pub(crate) is_clear: bool,
-    /// The languages that the words of a passed folder tell.
+    /// The languages given by the words of a passed folder.
     pub(crate) languages: Vec<LanguageWords>,
     pub(crate) flags: Vec<NameFlag>,
     /// True for a collection of series, films or files, which names none.
     pub(crate) is_collection: bool,
     pub(crate) is_series_collection: bool,
-    /// The title, as it is shown.
+    /// The displayed title.
     pub(crate) title: String,
     pub(crate) title_words: Vec<String>,
     /// The season of a folder of another kind: `Show.S01.1080p`.
@@ -189,7 +189,7 @@ impl Folder {
         end
     }
 
-    /// The episode that the folder tells, below the folder of a season or not.
+    /// The episode given by the folder, below the folder of a season or not.
     pub(crate) fn episode(&self, above: FolderSeason) -> Option<(ParsedName, EpisodeName)> {
         if self.kind != FolderKind::Other || self.is_collection {
             return None;

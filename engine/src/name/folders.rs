@@ -4,7 +4,7 @@ use super::folder::{Folder, FolderKind};
 use super::marks::FolderSeason;
 use super::parsed_name::{EpisodeName, ParsedName};
 
-/// Folders of a path and what they are to the file in them.
+/// Folders of a path and their roles for the file in them.
 pub(crate) struct Folders {
     /// From the outermost to the innermost.
     pub(crate) all: Vec<Folder>,

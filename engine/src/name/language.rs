@@ -1,4 +1,4 @@
-//! Languages in a name: the words that tell one, and its tag (NAMES.md L2).
+//! Languages in a name: the words that give one, and its tag (NAMES.md L2).
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::language_words::{
 };
 use super::tokens::{NameTokens, plain};
 
-/// Words of a name that tell a language.
+/// Words of a name that give a language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LanguageWords {
     pub(crate) tag: String,
@@ -43,7 +43,7 @@ pub fn language_of(text: &str) -> Option<String> {
     (found.words.start == 0).then_some(found.tag)
 }
 
-/// The language that the words before `end` tell: the longest one.
+/// The language given by the words before `end`: the longest one.
 pub(crate) fn language_before(tokens: &NameTokens, end: usize) -> Option<LanguageWords> {
     let found = single_before(tokens, end)?;
     let with_name = match found.form {
@@ -53,10 +53,10 @@ pub(crate) fn language_before(tokens: &NameTokens, end: usize) -> Option<Languag
     Some(with_name.unwrap_or(found))
 }
 
-/// The language that the words before `end` tell. A code and a region that `_` joins are one if the
-/// code is first, set off by another sign or, as `is_direct` tells of its place, behind what says
-/// that a language follows, or if the region is in capitals; else the last word may be a code by
-/// itself (NAMES.md L2).
+/// The language given by the words before `end`. A code and a region that `_` joins are one tag if
+/// the region is in capitals, or if the code comes first, set off by another sign or, by
+/// `is_direct`, after a word that a language follows; else the last word may be a code by itself
+/// (NAMES.md L2).
 pub(crate) fn told_before(
     tokens: &NameTokens,
     end: usize,
@@ -152,7 +152,8 @@ fn placed_before(tokens: &NameTokens, end: usize) -> Option<LanguageWords> {
     Some(found(tag, start..end))
 }
 
-/// The name of a language, or of its place, before its own code; of both counts what tells more.
+/// The name of a language, or of its place, before its own code; the more specific of the two
+/// counts.
 fn before_own_code(tokens: &NameTokens, code: &LanguageWords) -> Option<LanguageWords> {
     let end = code.words.start;
     let combined = |tag: &str, start| LanguageWords {

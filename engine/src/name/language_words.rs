@@ -140,7 +140,7 @@ const PLACES: [(&str, &[&str], &str); 12] = [
     ("en", &["uk"], "en-GB"),
     ("fr", &["canada", "canadian"], "fr-CA"),
 ];
-/// Places that tell a language before its own code: `European.spa`.
+/// Places that give a language before its own code: `European.spa`.
 const PLACES_BEFORE_CODE: [&str; 4] = ["european", "latin american", "simplified", "traditional"];
 /// Scripts that a tag may name.
 const SCRIPTS: [(&str, &str); 4] = [
@@ -149,7 +149,7 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("latn", "Latn"),
     ("cyrl", "Cyrl"),
 ];
-/// Countries whose code is that of a language: beside another language they are a second one.
+/// Countries with the code of a language: beside another language they are a second one.
 const COUNTRIES_AND_LANGUAGES: [&str; 5] = ["de", "es", "fr", "it", "pt"];
 /// Codes of ISO 3166-1, with a blank before and behind each.
 const COUNTRIES: &str = " \

@@ -1,4 +1,4 @@
-//! Marks of a name: the words that tell episode, season, date or number (NAMES.md N3 and N4).
+//! Marks of a name: the words that give episode, season, date or number (NAMES.md N3 and N4).
 
 use std::ops::Range;
 
@@ -8,14 +8,14 @@ use super::word_class::{
     leading_number, month, number, ordinal, source_len, year,
 };
 
-/// The season that the folder of a name tells.
+/// The season given by the folder of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderSeason {
     /// The name is in no folder of a season.
     Outside,
-    /// It is, but the folder does not tell which: `Season 1-3`.
+    /// The name is in the folder of an unknown season: `Season 1-3`.
     Unknown,
-    /// It is in the folder of this season; 0 for specials.
+    /// The name is in the folder of this season; 0 for specials.
     Number(u32),
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Circumstances {
     pub(crate) folder: FolderSeason,
 }
 
-/// A day that a name tells.
+/// A day given by a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameDate {
     /// The year, from 1900 on.
@@ -134,7 +134,7 @@ pub(crate) fn date_at(
     Some((day_and_month, year_idx + 1))
 }
 
-/// A day whose month and day are swapped where the month is none.
+/// A day; month and day are swapped if the month is not a valid one.
 fn date(year: u32, month: u32, day: u32) -> Option<NameDate> {
     let (month, day) = if month > 12 {
         (day, month)
@@ -400,8 +400,8 @@ impl MarkScan<'_> {
         SeasonMark::Number(season.number)
     }
 
-    /// A number that a word tells to be an episode: its numbers, true if it is spelt, and the
-    /// place behind it.
+    /// A number that a word marks as an episode: its numbers, true if it is spelt, and the position
+    /// after it.
     fn number_at(&self, idx: usize) -> Option<(Episodes, bool, usize)> {
         let word = self.tokens.word(idx);
         if is_one_of(word, &EPISODE_WORDS) {
@@ -433,7 +433,7 @@ impl MarkScan<'_> {
         (episodes, end)
     }
 
-    /// The last number of a word that goes on with a mark.
+    /// The last number of a word that continues with a mark.
     fn further(&self, season: Option<u32>, last: u32, idx: usize) -> Option<u32> {
         if source_len(self.tokens, idx) > 0 {
             return None;

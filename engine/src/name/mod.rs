@@ -1,10 +1,10 @@
 //! Names of files, releases and queries as people write them: title, episode, year (NAMES.md).
 //!
 //! One reader serves all. [`QueryName`] is what a search looks up when its rules find nothing;
-//! [`ParsedRelease`] is what the name of a release tells; [`PathName`] is the record that a file in
-//! a folder is. All are pure and read no clock: the last number that is a year comes in as a
-//! parameter. What is not certain stays empty or is doubted; which of several ways to read a query
-//! is right, a search asks of the catalog.
+//! [`ParsedRelease`] holds the facts in the name of a release; [`PathName`] is the record that a
+//! file in a folder is. All are pure and read no clock: the last number that is a year comes in as
+//! a parameter. Uncertain parts stay empty or are doubted; which of several ways to read a query is
+//! right, a search asks of the catalog.
 
 mod clean;
 mod episode_number;

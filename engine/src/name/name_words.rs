@@ -1,4 +1,4 @@
-//! A name as words, with its marks, years and source words: what all rules read it by.
+//! A name as words, with its marks, years and source words: the input of all rules.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::title::{NamePart, TitleStop, trim};
 use super::tokens::{NameTokens, is_blank, is_dash};
 use super::word_class::{EPISODE_WORDS, is_one_of, number, source_len, year};
 
-/// A year of a name, or two joined by a dash, of which the first counts (NAMES.md N2).
+/// A year of a name, or two joined by a dash; the first one counts (NAMES.md N2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct YearWords {
     pub(crate) year: u32,

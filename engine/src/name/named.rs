@@ -19,7 +19,7 @@ pub enum Named {
     },
     /// A season, from 1 on.
     Season(u32),
-    /// Several seasons, or a season that a number behind it makes none.
+    /// Several seasons, or a season that the number after it rules out.
     Seasons,
     /// The day of an episode.
     Date(NameDate),

@@ -10,7 +10,7 @@ use super::word_class::{
     versioned_number,
 };
 
-/// The episode that a name tells.
+/// The episode given by a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EpisodeName {
     /// The season; 0 for specials.
@@ -20,7 +20,7 @@ pub(crate) struct EpisodeName {
     pub(crate) form: EpisodeForm,
 }
 
-/// The form in which a name tells an episode.
+/// The form in which a name gives an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EpisodeForm {
     /// Season and episode, in one mark or in two.
@@ -47,7 +47,7 @@ pub(crate) enum NameKind {
     Nothing,
 }
 
-/// A reason to doubt what a name tells (NAMES.md N4, N7, P3).
+/// A reason to doubt what a name says (NAMES.md N4, N7, P3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// A number behind `cap` that contradicts the season.
@@ -90,12 +90,12 @@ impl ParsedName {
         }
     }
 
-    /// The title as it is shown.
+    /// The displayed title.
     pub(crate) fn shown_title(&self) -> String {
         self.shown_part(self.title.bytes.clone())
     }
 
-    /// A part of the name as it is shown.
+    /// The displayed form of a part of the name.
     pub(crate) fn shown_part(&self, bytes: Range<usize>) -> String {
         shown(self.words.tokens.text().get(bytes).unwrap_or(""))
     }
@@ -159,7 +159,7 @@ impl ParsedName {
         name
     }
 
-    /// The reason to doubt that this is a film, whether it tells one or nothing (NAMES.md N7).
+    /// The reason to doubt that this is a film, for a name that gives one or nothing (NAMES.md N7).
     fn film_doubt(&self) -> Option<Doubt> {
         let words = &self.words;
         if let Some(year) = &self.year {

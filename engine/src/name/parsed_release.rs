@@ -3,12 +3,12 @@
 use super::marks::{Circumstances, FolderSeason, NameDate};
 use super::parsed_name::{EpisodeForm, NameKind, ParsedName};
 
-/// Title, kind and year that the name of a release tells.
+/// Title, kind and year given by the name of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedRelease {
     /// Episode, film, or neither.
     pub kind: ReleaseKind,
-    /// The title as it is shown; of a name that tells nothing, its words before a source word.
+    /// The displayed title; for a name without facts, its words before a source word.
     pub title: String,
     /// The year of a film, or that behind the title of an episode.
     pub year: Option<u32>,
@@ -31,7 +31,7 @@ pub enum ReleaseKind {
         season: Option<u32>,
         /// The episode, from 1 on.
         episode: Option<u32>,
-        /// The day that tells the episode, where no season does.
+        /// The day that identifies the episode, where no season does.
         date: Option<NameDate>,
     },
     /// A film, with a year or a source word.

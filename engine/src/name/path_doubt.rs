@@ -4,7 +4,7 @@ use super::marks::{FolderSeason, MarkKind, SeasonMark};
 use super::parsed_name::{EpisodeForm, EpisodeName, NameKind, ParsedName};
 use super::word_class::number;
 
-/// True for a number from 100 on whose first digits are the season of the folder (NAMES.md P2).
+/// True for a number from 100 that begins with the season of the folder (NAMES.md P2).
 pub(crate) fn is_season_and_episode(episode: &EpisodeName, season: FolderSeason) -> bool {
     let is_number = matches!(
         episode.form,

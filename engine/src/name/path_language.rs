@@ -1,11 +1,11 @@
-//! Language and flags that the folders of a path tell (NAMES.md P1).
+//! Language and flags given by the folders of a path (NAMES.md P1).
 
 use super::folder::{Folder, FolderKind};
 use super::folders::Folders;
 use super::path_words::NameFlag;
 use super::tags::Surroundings;
 
-/// The language of the nearest folder that tells one.
+/// The language of the nearest folder that gives one.
 pub(crate) fn folder_language(folders: &Folders) -> Option<String> {
     (0..folders.all.len())
         .rev()

@@ -15,12 +15,12 @@ use super::path_refusal::PathRefusal;
 use super::path_title::{PathRecord, film_folder, film_with_folder, told_by_folder, with_folders};
 use super::tags::{Surroundings, Tags};
 
-/// The record that a path tells.
+/// The record described by a path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathName {
     /// True for an episode, a season or a series; false for a film.
     pub is_episode: bool,
-    /// The title as it is shown.
+    /// The displayed title.
     pub title: String,
     /// The season, from 1 on.
     pub season: Option<u32>,
@@ -34,7 +34,7 @@ pub struct PathName {
     pub parent_catalog_id: Option<String>,
     /// The tag of the language.
     pub language: Option<String>,
-    /// True if name or folders say that it is for people who do not hear well.
+    /// True if name or folders say that it is for the hearing impaired.
     pub is_hearing_impaired: bool,
     /// True if name or folders say that it is for foreign passages only.
     pub is_forced: bool,
@@ -172,7 +172,7 @@ fn read(
     told_by_folder(folders, name, is_doubtful)
 }
 
-/// A name that tells an episode by itself.
+/// A name that gives an episode by itself.
 fn read_episode(
     folders: &Folders,
     name: &ParsedName,
@@ -195,7 +195,7 @@ fn read_episode(
     Ok(with_folders(folders, record))
 }
 
-/// A name in the folder of a season that tells no episode by itself: it needs a number.
+/// A name in the folder of a season that gives no episode by itself: it needs a number.
 fn read_in_season(
     folders: &Folders,
     name: &ParsedName,

@@ -9,13 +9,13 @@ pub enum PathRefusal {
     Hidden,
     /// The file is a trailer, a sample or the like.
     Extra,
-    /// Name and folders tell nothing.
+    /// Name and folders give nothing.
     TellsNothing,
     /// A number, a part or the like may be that of an episode.
     MayBeEpisode,
     /// The folder of a season holds a name without a number.
     NoEpisodeNumber,
-    /// The name tells another season than its folder.
+    /// The name gives another season than its folder.
     OtherSeason,
     /// Neither name nor folder has a title.
     NoTitle,

@@ -1,5 +1,5 @@
-//! Titles, years and ids that a name has from its folders, and names that a folder is read in
-//! place of (NAMES.md P4 to P6).
+//! Titles, years and ids that a name gets from its folders, and names that a folder's name replaces
+//! (NAMES.md P4 to P6).
 
 use super::folder::Folder;
 use super::folders::Folders;
@@ -31,7 +31,7 @@ pub(crate) struct PathRecord {
 }
 
 impl PathRecord {
-    /// The episode that a name tells.
+    /// The episode given by a name.
     pub(crate) fn of_episode(name: &ParsedName, episode: &EpisodeName) -> Self {
         Self {
             title: name.shown_title(),
@@ -41,7 +41,7 @@ impl PathRecord {
         }
     }
 
-    /// An episode whose title and id the name does not tell.
+    /// An episode without title and id in its name.
     pub(crate) fn of_number(episode: &EpisodeName) -> Self {
         Self {
             is_episode: true,
@@ -144,7 +144,7 @@ fn inner_title(folders: &Folders, record: &PathRecord) -> Option<String> {
     (is_same && !title.is_empty()).then_some(title)
 }
 
-/// The folder of the series; where it is that of a season, with what the next one up tells.
+/// The folder of the series; if it is that of a season, with the facts of the next one up.
 fn series(folders: &Folders, idx: usize) -> SeriesFolder<'_> {
     let folder = &folders.all[idx];
     let mut series = SeriesFolder {
@@ -224,7 +224,7 @@ fn is_film(folder: &Folder) -> bool {
     is_named && is_certain && tells && !folder.title_words.is_empty()
 }
 
-/// A name that tells nothing, doubts or yields: its folder is read in its place, or the name stays
+/// A name that gives nothing, doubts or yields: its folder is read in its place, or the name stays
 /// itself, or it is refused (NAMES.md P4).
 pub(crate) fn told_by_folder(
     folders: &Folders,

@@ -20,12 +20,12 @@ const CLEAR_WORDS: [&str; 10] = [
 ];
 /// Words that name any video.
 const GENERIC_WORDS: [&str; 6] = ["movie", "film", "video", "pelicula", "track", "title"];
-/// Words before one digit that tell the technical form of a release.
+/// Words before one digit that give the technical form of a release.
 const TECHNICAL_PREFIXES: [&str; 11] = [
     "cd", "dvd", "disc", "disco", "r", "ac", "mp", "aac", "dd", "ddp", "h",
 ];
 const TECHNICAL_X: &str = "x";
-/// Flags of subtitles for people who do not hear well.
+/// Flags of subtitles for the hearing impaired.
 const HEARING_FLAGS: [&str; 4] = ["sdh", "cc", "hi", "sordos"];
 /// Flags of subtitles of foreign passages.
 const FORCED_FLAGS: [&str; 3] = ["forced", "forzado", "forzados"];
@@ -128,7 +128,7 @@ pub(crate) fn is_tag(tokens: &NameTokens, idx: usize) -> bool {
     flag(tokens.word(idx)).is_some() || is_of_language(tokens, idx)
 }
 
-/// True for a word that tells a language, alone or with its neighbours.
+/// True for a word that gives a language, alone or with its neighbours.
 fn is_of_language(tokens: &NameTokens, idx: usize) -> bool {
     if word_tag(tokens.word(idx)).is_some() {
         return true;

@@ -1,5 +1,5 @@
-//! The name that the query of a search is: what it tells, and what is looked up for it
-//! (NAMES.md N; SEARCH.md 4.11).
+//! The query of a search as a name: its facts, and the look-ups made for it (NAMES.md N; SEARCH.md
+//! 4.11).
 
 use super::marks::{Circumstances, FolderSeason, MarkKind, NameDate, marks};
 use super::name_words::YearWords;
@@ -14,7 +14,7 @@ use super::word_class::is_searched_ending;
 /// The name that a query is.
 #[derive(Debug, Clone)]
 pub struct QueryName {
-    /// The title as it is shown; empty if the query has none.
+    /// The displayed title; empty if the query has none.
     pub title: String,
     /// The year of a film, or that behind the title of an episode.
     pub year: Option<u32>,
@@ -26,16 +26,16 @@ pub struct QueryName {
     pub named: Named,
     /// Folded words that are no words of title, year or marks.
     pub tail: Vec<String>,
-    /// True if a word that the query does not tell to be an episode may be one: if none is found,
-    /// others than films, and packs where the query tells a season, are no answer.
+    /// True if a word may be an episode that the query does not mark as one: if none is found, the
+    /// only other answers are films, and packs where the query gives a season.
     pub may_be_episode: bool,
     /// Place among the numbers before which the title is looked up, if it has one of them.
     pub title_place: Option<usize>,
     /// Episodes to look up, in this order.
     pub numbers: Vec<NumberLookup>,
-    /// Titles to look up, as they are shown, in this order; the first is `title`.
+    /// Titles to look up, in their displayed form, in this order; the first is `title`.
     pub titles: Vec<String>,
-    /// Titles of films of the year, as they are shown, in this order.
+    /// Titles of films of the year, in their displayed form, in this order.
     pub film_titles: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl QueryName {
     }
 }
 
-/// True if a text tells this day.
+/// True if a text gives this day.
 pub(crate) fn tells_date(text: &str, date: NameDate) -> bool {
     let circumstances = Circumstances {
         is_query: false,

@@ -24,7 +24,7 @@ const ROMAN: [&str; 20] = [
 /// An episode to look up: an equal title, this season and episode, and this year or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberLookup {
-    /// The title before the number, as it is shown.
+    /// The displayed title before the number.
     pub title: String,
     /// The year before the number.
     pub year: Option<u32>,
@@ -39,14 +39,14 @@ pub struct NumberLookup {
 /// A word that may be the number of an episode.
 pub(super) struct Candidate {
     word: usize,
-    /// First word of the mark that the number is: the word that tells it to be one, if any does.
+    /// First word of the mark that the number is: the word that marks it as a number, if any does.
     mark: usize,
     number: u32,
     /// The season of `2x4`.
     season: Option<u32>,
     /// True if season and two digits come first: it stands bare, or behind `cap`.
     is_split_first: bool,
-    /// True for the number that the name itself tells.
+    /// True for the number that the name itself gives.
     pub(super) is_own: bool,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn number_lookups(
     }
 }
 
-/// The season that the name tells, without an episode.
+/// The season that the name gives, without an episode.
 const fn season_of(named: Named) -> Option<u32> {
     match named {
         Named::Season(season) => Some(season),
@@ -122,7 +122,7 @@ const fn season_of(named: Named) -> Option<u32> {
     }
 }
 
-/// The number that the name itself tells without a season.
+/// The number that the name itself gives without a season.
 fn own_number(name: &ParsedName) -> Option<Candidate> {
     let NameKind::Episode(episode) = name.kind else {
         return None;

@@ -1,4 +1,4 @@
-//! Words of a query that tell neither title nor year nor episode: they order what is found.
+//! Words of a query that give neither title nor year nor episode: they order the hits.
 
 use std::ops::Range;
 

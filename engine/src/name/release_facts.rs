@@ -7,7 +7,8 @@ use super::tags::{Surroundings, Tags};
 use super::tokens::NameTokens;
 use super::word_class::{is_lines, is_one_of, is_searched_ending, source_len};
 
-/// Sources, folded and without punctuation, as they are shown; of two the longer one counts.
+/// Sources, folded and without punctuation, with their displayed forms; of two the longer one
+/// counts.
 const SOURCES: [(&str, &str); 22] = [
     ("webdl", "WEB-DL"),
     ("webrip", "WEBRip"),
@@ -33,7 +34,7 @@ const SOURCES: [(&str, &str); 22] = [
     ("telesync", "TS"),
 ];
 
-/// Facts of a release; empty where its name does not tell them.
+/// Facts of a release; empty where its name does not give them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReleaseFacts {
     /// Lines of the picture: `1080p`.

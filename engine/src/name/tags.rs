@@ -46,14 +46,14 @@ pub(crate) struct Surroundings {
     pub(crate) has_year_or_episode: bool,
     /// True if the inner folder has a source word.
     pub(crate) is_release: bool,
-    /// The language that folders tell.
+    /// The language given by folders.
     pub(crate) language: Option<String>,
     /// Words of the series' title, and its year.
     pub(crate) series: Vec<String>,
     pub(crate) series_year: Option<u32>,
 }
 
-/// Language and flags that the end of a name tells.
+/// Language and flags given by the end of a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tags {
     /// The name without its tags.
@@ -266,7 +266,7 @@ impl Reader<'_> {
         self.counts(&language).then_some(language)
     }
 
-    /// The language that the last words tell, counting or not.
+    /// The language given by the last words, counting or not.
     fn language_here(&self) -> Option<LanguageWords> {
         let is_direct = |start| self.is_direct(start) || self.is_behind_title(start);
         let found = told_before(self.tokens(), self.end, is_direct)?;
@@ -397,7 +397,7 @@ impl Reader<'_> {
         }
     }
 
-    /// True if words that do not count look as if they told the language.
+    /// True if words that do not count look like words that gave the language.
     fn looks_told(&self, language: &LanguageWords) -> bool {
         let start = language.words.start;
         let tokens = self.tokens();

@@ -156,7 +156,7 @@ pub(crate) fn is_release_word(word: &str) -> bool {
     phrase([word, "", ""]).is_some()
 }
 
-/// A part of a name as it is shown (NAMES.md N9).
+/// The displayed form of a part of a name (NAMES.md N9).
 pub(crate) fn shown(part: &str) -> String {
     let mut text = String::with_capacity(part.len());
     let mut rest = part;

@@ -1,8 +1,8 @@
 //! The words of a name with their places: NAMES.md N1.
 //!
-//! A name is read by its words *and* by what stands between them: a number behind ` - ` is an
-//! episode where the same number behind a blank is part of the title. What is removed from a name
-//! is overwritten with blanks, so that the place of a word never changes.
+//! A name is read by its words *and* by the characters between them: a number after ` - ` is an
+//! episode where the same number after a blank is part of the title. Removed parts of a name are
+//! overwritten with blanks, so that the place of a word never changes.
 
 use std::ops::Range;
 
@@ -89,7 +89,7 @@ impl NameTokens {
         &self.text
     }
 
-    /// Number of words.
+    /// Count of words.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
@@ -161,7 +161,7 @@ impl NameTokens {
         }
     }
 
-    /// Number of words that begin before this byte.
+    /// Count of words that begin before this byte.
     pub(crate) fn words_before(&self, byte: usize) -> usize {
         self.words.partition_point(|word| word.start < byte)
     }

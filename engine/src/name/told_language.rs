@@ -1,5 +1,5 @@
-//! Languages that the name of one text among others tells (NAMES.md L5): of a file in an archive,
-//! whose place among its neighbours shows what is a title.
+//! Languages given by the name of one text among others (NAMES.md L5), such as a file in an
+//! archive: its neighbours show which words are a title.
 
 use super::language::{LanguageWords, language_before, region_before, told_before};
 use super::language_words::WordForm;
@@ -12,10 +12,10 @@ use super::title::ARTICLES;
 use super::tokens::{NameTokens, plain};
 use super::word_class::{is_one_of, number};
 
-/// Codes that tell a language anywhere in a name.
+/// Codes that give a language anywhere in a name.
 const CODES_ANYWHERE: [&str; 3] = ["eng", "spa", "esp"];
 
-/// Words of a name that may tell its language.
+/// Words of a name that may give its language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldLanguage {
     /// The tag.
@@ -27,7 +27,7 @@ pub struct ToldLanguage {
 }
 
 impl ToldLanguage {
-    /// The languages that a base name without its ending may tell: the one at its end first, then
+    /// The languages that a base name without its ending may give: the one at its end first, then
     /// names of languages from the last to the first.
     ///
     /// ```
@@ -94,7 +94,7 @@ impl ToldLanguage {
     }
 }
 
-/// The language of a folder that tells one and nothing else: words of folders of subtitles, flags,
+/// The language of a folder that gives one and nothing else: words of folders of subtitles, flags,
 /// and `en` beside another language apart.
 ///
 /// ```
@@ -144,7 +144,7 @@ fn end_before_flags(tokens: &NameTokens) -> usize {
     end
 }
 
-/// The language that the words before `end` are; a doubtful code behind a blank tells nothing.
+/// The language that the words before `end` are; a doubtful code after a blank does not count.
 fn language_at_end(
     tokens: &NameTokens,
     end: usize,
@@ -163,7 +163,7 @@ fn language_at_end(
     (!is_word).then_some(language)
 }
 
-/// True for a name of a language, or one of the codes that tell it anywhere.
+/// True for a name of a language, or for a code that gives one anywhere in a name.
 fn tells_anywhere(tokens: &NameTokens, language: &LanguageWords) -> bool {
     language.form == WordForm::Name || is_one_of(tokens.word(language.words.start), &CODES_ANYWHERE)
 }

@@ -1,5 +1,5 @@
 //! Classes of words in names, as tables: NAMES.md N2, N3, N7, N8. A class is tested by hand-written
-//! scans, without regular expressions: a name is read for every search that finds nothing.
+//! scans, without regular expressions: a name is read for every search without matches.
 
 use std::ops::RangeInclusive;
 
@@ -97,7 +97,7 @@ const VIDEO_ENDINGS: [&str; 13] = [
 const M2TS: &str = "m2ts";
 /// Endings of subtitles and of archives.
 const SUBTITLE_ENDINGS: [&str; 6] = ["srt", "sub", "ssa", "ass", "zip", "rar"];
-/// An ending of subtitles that is not imported.
+/// An ending of subtitles that are not imported.
 const VTT: &str = "vtt";
 /// First year that a word can be.
 const YEAR_FIRST: u32 = 1900;
@@ -133,7 +133,7 @@ pub(crate) fn versioned_number(word: &str, digits: RangeInclusive<usize>) -> Opt
     (rest.is_empty() || is_version).then_some(number)
 }
 
-/// Number of words that are a source word from this one on: 0, 1 or 2 (NAMES.md N2).
+/// Length, in words, of the source word that begins at this one: 0, 1 or 2 (NAMES.md N2).
 pub(crate) fn source_len(tokens: &NameTokens, idx: usize) -> usize {
     let (word, next) = (tokens.word(idx), tokens.word(idx + 1));
     if word.is_empty() {
@@ -152,7 +152,7 @@ pub(crate) fn source_len(tokens: &NameTokens, idx: usize) -> usize {
     usize::from(is_source_word(word))
 }
 
-/// True for one word that tells the source of a release.
+/// True for one word that gives the source of a release.
 fn is_source_word(word: &str) -> bool {
     if SOURCES.binary_search(&word).is_ok() {
         return true;

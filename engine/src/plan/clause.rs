@@ -23,9 +23,9 @@ pub(crate) struct Clause<'a> {
     sets: Vec<Postings<'a>>,
     test: Option<RowTest>,
     tested_count: usize,
-    /// Titles whose documents satisfy the clause.
+    /// Titles of documents that satisfy the clause.
     titles: Option<TitleSet>,
-    /// More such titles, left as they are encoded.
+    /// More such titles, still encoded.
     stored_titles: Postings<'a>,
     /// Estimated documents of `stored_titles`, which are not counted.
     stored_title_docs: u64,
@@ -48,8 +48,8 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Declares that `test` accepts exactly the documents of all sets so far; it is cheaper to
-    /// probe than they are.
+    /// Declares that `test` accepts exactly the documents of all sets added before; it is cheaper
+    /// to probe than they are.
     #[must_use]
     pub(crate) fn tested_by(mut self, test: RowTest) -> Self {
         self.test = Some(test);
@@ -87,12 +87,12 @@ impl<'a> Clause<'a> {
         self
     }
 
-    /// Part of the request that it stands for.
+    /// Part of the request that the clause stands for.
     pub(crate) fn subject(&self) -> Subject {
         self.subject
     }
 
-    /// Upper bound of the documents that satisfy it; with stored titles an estimate.
+    /// Upper bound of the documents that satisfy the clause; with stored titles an estimate.
     pub(crate) fn size_max(&self) -> u64 {
         self.size_max
     }
@@ -102,12 +102,12 @@ impl<'a> Clause<'a> {
         self.titles.as_ref()
     }
 
-    /// Upper bound of the documents that satisfy it by their titles; 0 when it names no titles.
+    /// Upper bound of the documents that satisfy the clause by their titles; 0 without titles.
     pub(crate) fn title_docs_max(&self) -> u64 {
         self.titles.as_ref().map_or(0, TitleSet::docs_count) + self.stored_title_docs
     }
 
-    /// Its posting list, if it is one posting list and nothing else.
+    /// The posting list of the clause, if it has one and nothing else.
     pub(crate) fn only_set(&self) -> Option<&Postings<'a>> {
         let is_plain =
             self.test.is_none() && self.titles.is_none() && self.stored_titles.count() == 0;
@@ -123,19 +123,19 @@ impl<'a> Clause<'a> {
             .filter(|_| context.costs.many_sets <= self.tested_count)
     }
 
-    /// Sets the bits of all documents that satisfy it.
+    /// Sets the bits of all documents that satisfy the clause.
     pub(crate) fn set_bits(&self, view: &SegmentView<'_>, bits: &mut Bits) {
         self.set_tested_bits(bits);
         self.set_untested_bits(view, bits);
     }
 
-    /// Sets the bits of the documents that pass its test.
+    /// Sets the bits of the documents that pass the clause's test.
     pub(crate) fn set_tested_bits(&self, bits: &mut Bits) {
         let tested = self.sets[..self.tested_count].iter();
         tested.for_each(|set| set.union_into(bits));
     }
 
-    /// Sets the bits of the documents that satisfy it, unless they do by its test.
+    /// Sets the bits of the documents that satisfy the clause in another way than by its test.
     pub(crate) fn set_untested_bits(&self, view: &SegmentView<'_>, bits: &mut Bits) {
         let untested = self.sets[self.tested_count..].iter();
         untested.for_each(|set| set.union_into(bits));
@@ -153,7 +153,7 @@ impl<'a> Clause<'a> {
             .for_each(|title| view.title_docs(title).for_each(&mut each));
     }
 
-    /// All documents that satisfy it, ascending.
+    /// All documents that satisfy the clause, ascending.
     ///
     /// Cost: linear; for several sets also a word of bits for each 64 documents of the segment, or
     /// a sort of few.
@@ -179,9 +179,9 @@ impl<'a> Clause<'a> {
         docs
     }
 
-    /// Documents that satisfy it and are accepted, ascending; `retain_accepted` keeps those of a
-    /// list in any order. For a clause of titles, whose documents come in no order: most need not
-    /// be sorted.
+    /// Documents that satisfy the clause and are accepted, ascending; `retain_accepted` keeps those
+    /// of a list in any order. For a clause of titles: their documents come unordered, and most
+    /// need not be sorted.
     ///
     /// Cost: linear; a sort of the accepted ones, or a word of bits for each 64 documents.
     pub(crate) fn accepted_docs(
@@ -208,7 +208,7 @@ impl<'a> Clause<'a> {
         docs
     }
 
-    /// Keeps the ascending documents that satisfy it.
+    /// Keeps the ascending documents that satisfy the clause.
     ///
     /// Cost: the lesser of probing each document and uniting all documents that satisfy it.
     pub(crate) fn retain(&self, context: &PlanContext<'_>, docs: &mut Vec<u32>) {
@@ -238,7 +238,7 @@ impl<'a> Clause<'a> {
     }
 
     /// True if probing `docs_count` documents is expected to cost less than uniting all documents
-    /// that satisfy the clause as bits. Only time depends on the result.
+    /// that satisfy the clause as bits. The result affects only time.
     pub(crate) fn is_probing_cheaper(&self, context: &PlanContext<'_>, docs_count: u64) -> bool {
         self.probe_ns(context, docs_count) < self.union_ns(context)
     }

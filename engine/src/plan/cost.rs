@@ -2,7 +2,7 @@
 //!
 //! All strategies give the same answer; only time depends on these values. They are fields of one
 //! value that is passed down from the snapshot, so that tests take every strategy with small
-//! segments ([`CostModel::TINY`] and its variants) and `explain` shows what was used.
+//! segments ([`CostModel::TINY`] and its variants) and `explain` shows the values in use.
 
 use crate::index::SegmentView;
 
@@ -17,10 +17,11 @@ use super::trace::{Trace, TraceStep};
 pub(crate) struct CostModel {
     /// Nanoseconds to read one document's columns or title while they stay in the caches.
     pub(crate) cached_probe_ns: u64,
-    /// Nanoseconds for the same when the columns are larger than the caches: a miss for each read,
-    /// several of which overlap.
+    /// Nanoseconds for the same when the columns are larger than the caches: a miss for each read;
+    /// several of the misses overlap.
     pub(crate) uncached_probe_ns: u64,
-    /// Documents of a segment up to which its columns are expected to stay in the caches.
+    /// Maximum number of documents of a segment with columns that are expected to stay in the
+    /// caches.
     pub(crate) cached_docs_max: u32,
     /// Nanoseconds to look up one document in one posting list, in ascending order.
     pub(crate) seek_ns: u64,
@@ -32,7 +33,7 @@ pub(crate) struct CostModel {
     pub(crate) visit_ns: u64,
     /// Nanoseconds to read one document of a title and set its bit.
     pub(crate) title_doc_ns: u64,
-    /// Documents that a title is assumed to have where counting costs more than it saves.
+    /// Assumed number of documents of a title, where counting costs more than it saves.
     pub(crate) title_docs_estimate: u64,
     /// A list of matches is used while the smallest clause has at most 1/this of the segment's
     /// documents; above, all clauses are intersected as bits. At 1/64 the bits of a clause take as
@@ -42,7 +43,7 @@ pub(crate) struct CostModel {
     /// 1/this of the segment's; above, the weights of whole blocks are added up. An intersection
     /// reads a bit for a document in some nanoseconds, an addition 64 of them in one.
     pub(crate) weighed_share: u64,
-    /// Sets from which on uniting them costs more than a copy of their union.
+    /// Number of sets above which uniting them costs more than a copy of their union.
     pub(crate) many_sets: usize,
     /// A union of several sets is sorted while it has at most 1/this of the segment's documents;
     /// above, it is collected as bits, which costs a word for each 64 documents of the segment.
@@ -57,23 +58,25 @@ pub(crate) struct CostModel {
     /// A scan of the matches that is not expected to fill the page is tried at 1/this of the cost
     /// of collecting documents by title: the newest matches may be the ones that are sought.
     pub(crate) scan_share: u64,
-    /// Matches up to which each one is ranked; above, the best are sought relevance by relevance.
+    /// Number of matches up to which each one is ranked; above, the best are sought relevance by
+    /// relevance.
     pub(crate) ranked_docs_max: u64,
-    /// Documents of a stored set up to which each is visited to count the live ones, every time;
-    /// above, their number is remembered.
+    /// Size of a stored set up to which each document is visited to count the live ones, every
+    /// time; above, the count is remembered.
     pub(crate) forgotten_set_max: u64,
-    /// Documents of a stored set up to which each is visited to count the live ones; above, the
+    /// Size of a stored set up to which each document is visited to count the live ones; above, the
     /// tombstones are looked up.
     pub(crate) visited_set_max: u64,
-    /// Tombstones up to which their titles are listed and remembered, so that those of many titles
-    /// are counted by searches in the list.
+    /// Number of tombstones up to which their titles are listed and remembered, so that those of
+    /// many titles are counted by searches in the list.
     pub(crate) listed_tombstones_max: u64,
-    /// Title matches up to which they are a sorted list; above, they are a byte for every title.
+    /// Number of title matches up to which they are a sorted list; above, they are a byte for every
+    /// title.
     pub(crate) title_list_max: usize,
-    /// Titles of a set up to which it is searched linearly instead of as bits.
+    /// Number of titles in a set up to which it is searched linearly instead of as bits.
     pub(crate) title_set_list_max: usize,
-    /// Titles up to which each is compared with the texts of relevance 2 and 3; above, the texts
-    /// are looked up among all titles.
+    /// Number of titles up to which each is compared with the texts of relevance 2 and 3; above,
+    /// the texts are looked up among all titles.
     pub(crate) compared_titles_max: usize,
 }
 
@@ -106,8 +109,8 @@ impl CostModel {
         compared_titles_max: 8,
     };
 
-    /// Model for segments of some dozen documents: every strategy that the service takes with
-    /// millions is taken.
+    /// Model for segments of some dozen documents: every strategy is taken that the service takes
+    /// with millions.
     #[cfg(test)]
     pub(crate) const TINY: Self = Self {
         cached_docs_max: 20,
@@ -231,14 +234,14 @@ impl CostModel {
     }
 }
 
-/// One segment as the planner sees it.
+/// One segment in the view of the planner.
 #[derive(Clone, Copy)]
 pub(crate) struct PlanContext<'a> {
     /// Dictionaries, sets and columns of the segment.
     pub(crate) view: SegmentView<'a>,
     /// Costs by which strategies are chosen.
     pub(crate) costs: &'a CostModel,
-    /// Steps are noted here when the search is explained.
+    /// Steps of the search, if it is explained.
     pub(crate) trace: Option<&'a Trace<'a>>,
 }
 

@@ -27,13 +27,13 @@ pub(crate) struct Filter<'a> {
     test: RowTest,
     /// The episode or none, if packs pass as well.
     pack_test: RowTest,
-    /// Documents from here on are older than `since`.
+    /// First document that is older than `since`; all later ones are, too.
     docs_end: u32,
     /// True for each language of the segment that matches; `None` when all do.
     languages: Option<Vec<bool>>,
     filters: &'a Filters,
     /// The filters as sets, for a plan that starts from one of them or intersects them whole. Made
-    /// when they are asked for: to find them costs more than probing some dozen documents.
+    /// on demand: finding them costs more than probing some dozen documents.
     clauses: OnceCell<Vec<Clause<'a>>>,
     /// True if several branches are searched.
     is_shared: bool,
@@ -92,8 +92,8 @@ impl<'a> Filter<'a> {
         }))
     }
 
-    /// The same filters, for several branches of one request: what one unites is kept for the
-    /// others.
+    /// The same filters, for several branches of one request: the union made for one is kept for
+    /// the others.
     #[must_use]
     pub(crate) fn shared(mut self) -> Self {
         self.is_shared = true;
@@ -137,7 +137,7 @@ impl<'a> Filter<'a> {
     }
 
     /// The filters as sets of documents. Together with the live documents they are the whole
-    /// filter, but for what [`Filter::exceeds_clauses`] names.
+    /// filter, except for the cases of [`Filter::exceeds_clauses`].
     ///
     /// Cost: the first time a search among the values of the columns for each filter.
     pub(crate) fn clauses(&self) -> Result<&[Clause<'a>]> {
@@ -221,7 +221,7 @@ impl<'a> Filter<'a> {
         }
         let mut needs_probes = self.exceeds_clauses();
         for clause in self.clauses()? {
-            // One probe answers for all filters at once: it replaces every clause that costs more.
+            // One probe tests all filters at once: it replaces every clause that costs more.
             if clause.is_probing_cheaper(self.context, docs.len() as u64) {
                 needs_probes = true;
             } else {
@@ -234,7 +234,7 @@ impl<'a> Filter<'a> {
         Ok(())
     }
 
-    /// Keeps the accepted documents, in whatever order they are. Cost: a probe of each.
+    /// Keeps the accepted documents of a list in any order. Cost: a probe of each.
     pub(crate) fn retain_unordered(&self, docs: &mut Vec<u32>) {
         self.retain_probed(docs);
         self.retain_live(docs);

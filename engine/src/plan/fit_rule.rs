@@ -9,11 +9,11 @@ use crate::text::{EpisodeMarker, YearMarker};
 use super::filter::Filter;
 use super::marker_clauses::titles_with;
 
-/// Part of the fit for a year that is not the one of the request or the text.
+/// Part of the fit for a year other than that of the request or the text.
 pub(crate) const YEAR_FIT: u8 = 1;
-/// Part of the fit for an episode that is not exactly the one of the text.
+/// Part of the fit for an episode other than exactly that of the text.
 pub(crate) const EPISODE_FIT: u8 = 2;
-/// Part of the fit for a title that is not the one of a name.
+/// Part of the fit for a title other than that of a name.
 pub(crate) const TITLE_FIT: u8 = 4;
 
 /// Rule that gives a match fit 0 to 3.
@@ -74,13 +74,13 @@ impl<'a> FitRule<'a> {
             return false;
         };
         let row = self.view.columns().get(doc);
-        // For a season the pack is exact, which has no episode.
+        // For a season the pack, which has no episode, is exact.
         let episode = marker.episode.map_or(0, Number::get);
         let is_exact = row.season == marker.season.get() && row.episode == episode;
         !is_exact && !titles.contains(self.view.title_of(doc))
     }
 
-    /// True if a year is named and the document is not of that one.
+    /// True if a year is named and the document has another one.
     #[inline]
     pub(crate) fn misses_year(&self, doc: u32) -> bool {
         let Some((marker, titles)) = &self.year else {

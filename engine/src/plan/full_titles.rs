@@ -14,7 +14,7 @@ use super::cost::PlanContext;
 use super::lazy_lookup::LazyLookup;
 use super::title_set::TitleSet;
 
-/// Titles with all plain words, and those of them that are or begin with one of the texts.
+/// Titles with all plain words, and those of them that equal or begin with one of the texts.
 #[derive(Default)]
 pub(crate) struct FullTitles<'a> {
     members: Members<'a>,
@@ -28,8 +28,8 @@ pub(crate) struct FullTitles<'a> {
 enum Members<'a> {
     #[default]
     None,
-    /// The titles of a single plain word, left as they are stored: "the" has a third of all titles,
-    /// and decoding them would cost more than the whole search.
+    /// The stored titles of a single plain word: "the" has a third of all titles, and decoding them
+    /// would cost more than the whole search.
     OfOneWord(LazyLookup<'a>),
     Set(TitleSet),
 }
@@ -133,7 +133,7 @@ impl<'a> FullTitles<'a> {
         }
     }
 
-    /// Relevance than which no title gives a better one; `None` without titles.
+    /// Best relevance that any title gives; `None` without titles.
     pub(crate) fn best_relevance(&self) -> Option<u8> {
         if self.len() == 0 {
             None
@@ -146,7 +146,7 @@ impl<'a> FullTitles<'a> {
         }
     }
 
-    /// Number of titles.
+    /// Count of titles.
     pub(crate) fn len(&self) -> usize {
         match &self.members {
             Members::None => 0,

@@ -1,4 +1,4 @@
-//! Documents whose titles have a key (SEARCH.md 1.7).
+//! Documents by the key of their title (SEARCH.md 1.7).
 
 use crate::error::Result;
 use crate::index::{ColumnValue, SegmentView};
@@ -11,7 +11,7 @@ pub(crate) fn keyed_docs(view: &SegmentView<'_>, key: &str) -> Result<Vec<u32>> 
     if titles.is_empty() {
         return Ok(docs);
     }
-    // Of a folded title that is written in two ways, only the documents that are written in this.
+    // Of a folded title with two spellings, only the documents with this one.
     let elided = view.value_docs(ColumnValue::ElidedTitle)?.lookup();
     for keyed in titles {
         let of_title = view.title_docs(keyed.title);

@@ -1,11 +1,11 @@
-//! A set for look-ups, made ready for them by the first.
+//! A set that is prepared for look-ups by the first one.
 
 use std::cell::OnceCell;
 
 use crate::index::{Lookup, Postings};
 
-/// A stored set that is asked for single numbers, or never: a list is decoded by the first
-/// question, and most searches of small segments ask none.
+/// A stored set with few look-ups, or none: the first one decodes a list, and most searches of
+/// small segments make none.
 pub(crate) struct LazyLookup<'a> {
     set: Postings<'a>,
     lookup: OnceCell<Lookup<'a>>,
@@ -20,7 +20,7 @@ impl<'a> LazyLookup<'a> {
         }
     }
 
-    /// The set as it is stored.
+    /// The stored set.
     pub(crate) fn set(&self) -> &Postings<'a> {
         &self.set
     }

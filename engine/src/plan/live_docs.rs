@@ -1,9 +1,9 @@
-//! Live documents of one segment, and how many of a stored set are live.
+//! Live documents of one segment, and counts of live documents in stored sets.
 //!
 //! The segment has stored how many documents a word, a title or a catalog id has, deleted ones
-//! included. So the number of matches is often known without a list of them, but for the deleted
-//! ones. Example: `query=lost` in a segment of which a record was deleted: 2,100 documents are
-//! stored, and the one tombstone is looked up among them.
+//! included. So the number of matches is often known without a list of them, except for the deleted
+//! ones. Example: `query=lost` in a segment with one deleted record: 2,100 documents are stored,
+//! and the one tombstone is looked up among them.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl<'a> LiveDocs<'a> {
         self.tombstones.remove_from(docs);
     }
 
-    /// Number of live documents of a set that the segment has stored as `name`.
+    /// Count of live documents in a set that the segment has stored as `name`.
     ///
     /// Cost: a read; the first time since a deletion a look-up for each of the last tombstones, and
     /// the first time since many were added also a step for each document of the set, each
@@ -101,8 +101,8 @@ impl<'a> LiveDocs<'a> {
         }
     }
 
-    /// Number of live documents among the `count` ones that have one of `titles` but not the term
-    /// of `rank`; `has_term` says if a document has it.
+    /// Count of the live documents that have one of `titles` but not the term of `rank`, of `count`
+    /// documents; `has_term` says if a document has it.
     pub(crate) fn count_prefixed<'t>(
         &self,
         rank: u32,
@@ -134,7 +134,7 @@ impl<'a> LiveDocs<'a> {
         Ok(count - deleted)
     }
 
-    /// Number of live documents among the `count` ones that have a title of the ascending `runs`;
+    /// Count of the live documents that have a title of the ascending `runs`, of `count` documents;
     /// `is_wanted` says if a title is in one.
     pub(crate) fn count_titled(
         &self,

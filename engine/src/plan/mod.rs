@@ -2,8 +2,8 @@
 //!
 //! A plan says which sets of documents are intersected ([`Clause`]), how large each can be, which
 //! filters apply ([`Filter`]), and how matches are ranked ([`WordPlan`], [`TitlePlan`]). It reads
-//! dictionaries, sizes of sets and titles of words, never a list of documents.
-//! Strategies are chosen by one value, the [`CostModel`].
+//! dictionaries, sizes of sets and titles of words, never a list of documents. One value, the
+//! [`CostModel`], decides between strategies.
 
 mod clause;
 mod cost;

@@ -1,7 +1,7 @@
 //! One look-up of a value that is read as a name, over one segment (SEARCH.md 4.13 to 4.16).
 //!
-//! Example: `query=Los Serrano [Cap.307]`. The title with the key "losserrano" has 300 documents,
-//! of which two are episode 7 of season 3. Look-ups by words begin with the smallest set instead.
+//! Example: `query=Los Serrano [Cap.307]`. The title with the key "losserrano" has 300 documents;
+//! two of them are episode 7 of season 3. Look-ups by words begin with the smallest set instead.
 
 use crate::codec::fragment_texts;
 use crate::error::Result;
@@ -23,13 +23,14 @@ pub(crate) struct NamePlan<'a, 'n> {
     lookup: &'n NameLookup,
     /// Documents with the word of the year that is required.
     with_year_word: Lookup<'a>,
-    /// Titles with the word of the year to which that of a record is compared.
+    /// Titles with the word of the year that a record's year is compared with.
     year_titles: Lookup<'a>,
     /// Titles with the word of the episode.
     episode_titles: Lookup<'a>,
 }
 
-/// Clauses of a look-up by words: the documents with each, and what reduces them at little cost.
+/// Clauses of a look-up by words: the documents with each, and sets that reduce them at little
+/// cost.
 pub(crate) fn word_clauses<'a>(
     context: &PlanContext<'a>,
     lookup: &NameLookup,
@@ -79,7 +80,7 @@ fn column_clause<'a>(view: &SegmentView<'a>, lookup: &NameLookup) -> Result<Opti
 }
 
 impl<'a, 'n> NamePlan<'a, 'n> {
-    /// Plans what documents with the title or the words must satisfy, and their fit. Cost: up to
+    /// Plans the conditions on documents with the title or the words, and their fit. Cost: up to
     /// three look-ups in the dictionary.
     pub(crate) fn new(context: &'a PlanContext<'a>, lookup: &'n NameLookup) -> Result<Self> {
         let view = &context.view;
@@ -149,7 +150,7 @@ impl<'a, 'n> NamePlan<'a, 'n> {
         Ok(tells_date(&title, date) || tells_date(&description, date))
     }
 
-    /// Fit of a document that is found (SEARCH.md 5.3).
+    /// Fit of a found document (SEARCH.md 5.3).
     pub(crate) fn fit(&self, doc: u32, filter: &Filter<'_>) -> u8 {
         let view = &self.context.view;
         let (row, title) = (view.columns().get(doc), view.title_of(doc));

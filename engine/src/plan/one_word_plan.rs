@@ -1,8 +1,8 @@
 //! A `query` that is one plain word, without filters, typos and other branches, over one segment.
 //!
 //! Its matches are the documents with the word and those that the prefix rule adds (SEARCH.md 4.5).
-//! Their number is stored, and the page rarely needs more than the first: so the titles of the
-//! words that begin with it are united only when they are asked for.
+//! Their count is stored, and the page rarely needs more than the documents with the word: so the
+//! titles of the words that begin with it are united only on demand.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -28,9 +28,9 @@ pub(crate) struct OneWordPlan<'a> {
     pub(crate) docs: LazyLookup<'a>,
     /// Titles with the word.
     pub(crate) full_titles: FullTitles<'a>,
-    /// Ranks of the title words that satisfy it by the prefix rule; none if they add no document.
+    /// Ranks of the title words that satisfy it by the prefix rule; empty if they add no document.
     prefixed: Range<u32>,
-    /// Number of documents that the prefix rule adds, where it is stored.
+    /// Count of documents that the prefix rule adds, where it is stored.
     pub(crate) prefix_count: Option<u64>,
     prefixed_titles: OnceCell<TitleSet>,
 }

@@ -23,9 +23,9 @@ pub(crate) struct ReleasePlan<'a> {
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles that are the first words of the value.
     pub(crate) first_titles: Vec<u32>,
-    /// Clauses of the matches whose year is right.
+    /// Clauses of the matches with the right year.
     pub(crate) exact_years: Vec<Clause<'a>>,
-    /// Clause of the matches whose episode is right.
+    /// Clause of the matches with the right episode.
     pub(crate) exact_episode: Option<Clause<'a>>,
     fit: FitRule<'a>,
 }
@@ -69,7 +69,7 @@ impl<'a> ReleasePlan<'a> {
     }
 }
 
-/// Documents whose titles have all words of the name; `None` when no title has them.
+/// Documents that have all words of the name in their title; `None` when no title has them.
 fn name_clause<'a>(context: &PlanContext<'a>, name: &[&str]) -> Result<Option<Clause<'a>>> {
     let view = &context.view;
     let mut words = name.to_vec();
@@ -126,7 +126,7 @@ fn years_clause<'a>(context: &PlanContext<'a>, years: &[Year]) -> Result<Option<
     Ok(Some(clause.or_titles(titles)))
 }
 
-/// Documents of some kinds, unless all are.
+/// Documents of some kinds; `None` if all kinds pass.
 fn kinds_clause<'a>(view: &SegmentView<'a>, kinds: LookupKinds) -> Result<Option<Clause<'a>>> {
     let season = match kinds {
         LookupKinds::Any => return Ok(None),
@@ -184,7 +184,7 @@ fn exact_episode_clause<'a>(
     ))
 }
 
-/// Titles that are the first words of a value: one for each number of words, at most.
+/// Titles that are the first words of a value: up to one for each number of words.
 fn first_titles(view: &SegmentView<'_>, words: &[&str]) -> Vec<u32> {
     let mut titles = Vec::new();
     let mut text = String::new();

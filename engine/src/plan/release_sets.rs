@@ -9,7 +9,7 @@ use super::marker_clauses::term_docs;
 
 const _: () = assert!(MISSING_WEIGHT_MAX <= BlockSums::MAX);
 
-/// Documents that have any of some words, and what they weigh by it.
+/// Documents that have any of some words, and the weight that they get for it.
 pub(crate) struct ReleaseSet<'a> {
     pub(crate) weight: u8,
     /// Documents of each of the words.
@@ -18,7 +18,7 @@ pub(crate) struct ReleaseSet<'a> {
 
 /// The release words over one segment.
 pub(crate) struct ReleaseSets<'a> {
-    /// Sets of the words that some document has.
+    /// Sets of the words that occur in a document.
     pub(crate) sets: Vec<ReleaseSet<'a>>,
     /// Sum of the weights of all release words.
     pub(crate) weight_sum: u8,
@@ -35,8 +35,8 @@ impl<'a> ReleaseSets<'a> {
                 let docs = term_docs(view, view.term(relative))?;
                 united.extend(Some(docs).filter(|docs| docs.count() > 0));
             }
-            // A document with another word of the family weighs all but one of it: so the family
-            // gives that, and the word itself the one.
+            // A document with another word of the family gets all but one of the weight: so the
+            // family gives that, and the word itself the one.
             let own_weight = match united.len() {
                 0 => word.weight,
                 _ => RELATIVE_WEIGHT,

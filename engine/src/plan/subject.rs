@@ -1,4 +1,4 @@
-//! Parts of a request, as `explain` names them.
+//! Parts of a request, with their names in `explain`.
 
 /// Part of a request that a clause stands for; `explain` names clauses by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Subject {
     ReleaseName,
     /// The years among the marks of a release's name.
     ReleaseYears,
-    /// Films, or films and packs, where a name has a number that was not found.
+    /// Films, or films and packs, for a name with a number that was not found.
     Kinds,
     /// A word of the title of a name.
     NameWord,

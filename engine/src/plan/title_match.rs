@@ -1,4 +1,4 @@
-//! Relevance that a title gives to its documents, and collection of the titles that give one.
+//! Relevance that a title gives to its documents, and collection of the matching titles.
 
 use super::cost::PlanContext;
 
@@ -15,7 +15,7 @@ pub(crate) struct TitleMatch(u8);
 
 impl TitleMatch {
     const WHOLE: u8 = 0x0f;
-    /// One more than the greatest value: both halves are at most 4.
+    /// One more than the greatest value: both halves are up to 4.
     pub(super) const COUNT: usize = 0x44 + 1;
 
     /// Match by the whole text, of relevance 2 to 5.
@@ -74,7 +74,7 @@ impl TitleMatch {
     }
 }
 
-/// Matches while they are collected: few as a list, many as a byte for every title.
+/// Matches during their collection: few as a list, many as a byte for every title.
 pub(super) struct TitleMatchBuilder {
     /// Titles in any order, possibly several times.
     list: Vec<(u32, TitleMatch)>,
@@ -103,7 +103,7 @@ impl TitleMatchBuilder {
         }
     }
 
-    /// Adds a match of a title, which may have others.
+    /// Adds a match of a title, which may have other matches.
     #[inline]
     pub(super) fn add(&mut self, title: u32, title_match: TitleMatch) {
         if let Some(known) = self.table.get_mut(title as usize) {
@@ -147,8 +147,9 @@ impl TitleMatchBuilder {
     }
 
     fn list_table(&mut self) {
-        // Most titles do not match: eight of them are compared by one instruction, and those that
-        // do are found by counting zeros. A loop over each byte took half the time of a prefix.
+        // Most titles do not match: eight of them are compared by one instruction, and the matching
+        // ones are found by counting zeros. A loop over each byte took half the time of a prefix
+        // search.
         let (words, rest) = self.table.as_chunks::<{ size_of::<u64>() }>();
         for (word_idx, matches) in words.iter().enumerate() {
             let mut word = u64::from_le_bytes(matches.map(|title_match| title_match.0));

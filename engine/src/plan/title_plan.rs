@@ -89,12 +89,12 @@ impl<'a> TitlePlan<'a> {
         }
     }
 
-    /// Number of documents that have titles whose match is wanted.
+    /// Count of documents that have a title with a wanted match.
     pub(crate) fn docs_count(&self, is_wanted: impl Fn(TitleMatch) -> bool) -> u64 {
         self.counts(is_wanted).map(|count| count.docs).sum()
     }
 
-    /// Number of titles whose match is wanted.
+    /// Count of titles with a wanted match.
     pub(crate) fn titles_count(&self, is_wanted: impl Fn(TitleMatch) -> bool) -> u64 {
         self.counts(is_wanted).map(|count| count.titles).sum()
     }
@@ -105,7 +105,7 @@ impl<'a> TitlePlan<'a> {
         wanted.map(|(_, count)| count)
     }
 
-    /// Titles whose match is wanted, as ascending runs of neighbours.
+    /// Titles with a wanted match, as ascending runs of neighbours.
     pub(crate) fn title_runs(
         &self,
         is_wanted: impl Fn(TitleMatch) -> bool,
@@ -117,7 +117,7 @@ impl<'a> TitlePlan<'a> {
         wanted.map(|run| run[0].0..run[0].0 + run.len() as u32)
     }
 
-    /// Documents of the titles whose match is wanted, as a clause.
+    /// Documents of the titles with a wanted match, as a clause.
     pub(crate) fn clause(
         &self,
         context: &PlanContext<'a>,
@@ -164,7 +164,7 @@ fn add_matches(
     }
     view.occurrences(text.as_bytes())?
         .for_each(|title, before, after| {
-            // SEARCH.md 5.1: what stands on both sides of the occurrence decides.
+            // SEARCH.md 5.1: the neighbours of the occurrence decide.
             let relevance = match (before, after) {
                 (Side::Title, Side::Title) => 2,
                 (Side::Title, Side::Word) => 3,
@@ -177,7 +177,7 @@ fn add_matches(
 }
 
 /// Adds the titles that contain a text of one or two characters, which is one word: SEARCH.md 4.3
-/// finds it at the beginning of words only, and the dictionary has those as a range.
+/// finds it at the beginning of words only, and these are a range of the dictionary.
 fn add_word_prefixes(
     view: &SegmentView<'_>,
     builder: &mut TitleMatchBuilder,

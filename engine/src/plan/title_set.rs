@@ -1,4 +1,4 @@
-//! A set of folded titles, standing for the documents that have them.
+//! A set of folded titles, which stands for their documents.
 //!
 //! Titles repeat: a series has one title and hundreds of documents. A clause such as "words that
 //! begin with `bre`" is therefore kept as titles, which are few, and a document satisfies it if its
@@ -21,7 +21,7 @@ pub(crate) struct TitleSet {
     bits: OnceCell<Bits>,
     /// True if the set is so small that a linear search is faster than bits.
     is_small: bool,
-    /// Number of titles of the segment.
+    /// Count of titles in the segment.
     segment_titles: u32,
     docs_count: u64,
 }
@@ -63,7 +63,7 @@ impl TitleSet {
         Self::of_counted(context, titles, docs_count)
     }
 
-    /// A set of ascending titles with their number of documents.
+    /// A set of ascending titles with a known number of documents.
     pub(crate) fn of_counted(context: &PlanContext<'_>, titles: Vec<u32>, docs_count: u64) -> Self {
         Self {
             is_small: titles.len() <= context.costs.title_set_list_max,
@@ -89,7 +89,7 @@ impl TitleSet {
         self.titles.is_empty()
     }
 
-    /// Number of documents that have one of the titles.
+    /// Count of documents that have one of the titles.
     pub(crate) fn docs_count(&self) -> u64 {
         self.docs_count
     }
@@ -104,7 +104,8 @@ impl TitleSet {
         self.bits().contains(title)
     }
 
-    /// A bit for each of up to 64 titles that the set has. No branch depends on a title.
+    /// Returns a bit for each of up to 64 titles, set if the set has it. No branch depends on a
+    /// title.
     #[inline]
     pub(crate) fn matching(&self, titles: &[u32]) -> u64 {
         let mut matching = 0;

@@ -1,10 +1,10 @@
-//! Steps of a search as they are taken, for `explain`.
+//! Steps of a search in the order of their execution, for `explain`.
 
 use std::cell::{Cell, RefCell};
 
 use super::subject::Subject;
 
-/// Notes of the steps of one search, with the time since the note before.
+/// Notes of the steps of one search, each with its time.
 pub(crate) struct Trace<'c> {
     clock: &'c dyn Fn() -> u64,
     last_noted: Cell<u64>,
@@ -16,7 +16,7 @@ pub(crate) struct Trace<'c> {
 pub(crate) struct TraceStep {
     /// Action of the step.
     pub(crate) action: String,
-    /// Part of the request that it was about.
+    /// Part of the request that the step was about.
     pub(crate) subject: Option<Subject>,
     /// Documents after it.
     pub(crate) docs_count: u64,
@@ -42,11 +42,11 @@ impl<'c> Trace<'c> {
     /// Notes a step.
     pub(super) fn note(&self, step: TraceStep) {
         self.steps.borrow_mut().push(step);
-        // Counting documents for the note, and writing it, is not a part of the next step.
+        // Counting documents for the note, and writing it, do not count for the next step.
         self.last_noted.set((self.clock)());
     }
 
-    /// The steps since this was called last; the time of the next one begins now.
+    /// The steps since the last call; the time of the next one begins now.
     pub(crate) fn take(&self) -> Vec<TraceStep> {
         self.last_noted.set((self.clock)());
         self.steps.take()

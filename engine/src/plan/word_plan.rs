@@ -4,7 +4,7 @@
 //! word but shorter than three characters, so the prefix rule does not apply: it is the posting
 //! list of "ba" itself. With `query=breaking bad`, "bad" is satisfied by its own posting list (900
 //! documents) or by a title word that begins with it: the dictionary has these as a range of ranks
-//! ("badge", "badlands"), whose titles are united into a set of 30 titles with 200 documents.
+//! ("badge", "badlands"). Their titles are united into a set of 30 titles with 200 documents.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use super::title_set::TitleSet;
 /// First try with exact words, or second try with typos.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Typos {
-    /// Words as they are.
+    /// Exact words only.
     Refused,
     /// Title words close to a word satisfy it too.
     Allowed,
@@ -37,19 +37,19 @@ pub(crate) struct WordPlan<'a> {
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles with all plain words.
     pub(crate) full_titles: FullTitles<'a>,
-    /// Documents with the last plain word as it is, when the prefix rule adds others.
+    /// Documents with exactly the last plain word, when the prefix rule adds others.
     pub(crate) last_word: Option<Postings<'a>>,
     /// Rule of fit 1.
     pub(crate) fit: FitRule<'a>,
-    /// Try that the plan is for.
+    /// Try of this plan.
     pub(crate) typos: Typos,
 }
 
 impl<'a> WordPlan<'a> {
     /// Plans the branch; `None` when nothing can match or, with typos, when there is no second try.
     ///
-    /// A word that no document satisfies ends the plan before the words after it, the markers and
-    /// the full titles are planned.
+    /// A word without documents ends the plan before later words, markers and full titles are
+    /// planned.
     pub(crate) fn new(
         context: &'a PlanContext<'a>,
         text: &ParsedText<'_>,
@@ -139,7 +139,7 @@ fn allows_typos(text: &ParsedText<'_>) -> bool {
     (1..=TYPO_WORDS_MAX).contains(&typo_words.count())
 }
 
-/// Number of typos that a plain word may have in this try.
+/// Maximum number of typos in a plain word, in this try.
 fn allowed_typos(word: &str, typos: Typos) -> u8 {
     match typos {
         Typos::Allowed => typos_max(word),
@@ -147,7 +147,7 @@ fn allowed_typos(word: &str, typos: Typos) -> u8 {
     }
 }
 
-/// Number of typos that a plain word may have in the second try (SEARCH.md 4.6).
+/// Maximum number of typos in a plain word, in the second try (SEARCH.md 4.6).
 fn typos_max(word: &str) -> u8 {
     match word.chars().count() {
         _ if has_number(word) => 0,
@@ -157,7 +157,7 @@ fn typos_max(word: &str) -> u8 {
     }
 }
 
-/// A plain word, and what satisfies it besides an equal word.
+/// A plain word, and the other words that satisfy it.
 struct PlannedWord<'w> {
     /// Index among the distinct plain words.
     idx: usize,
@@ -165,7 +165,7 @@ struct PlannedWord<'w> {
     term: Option<Term>,
     /// Ranks of the other title words that satisfy it by the prefix rule.
     prefixed: Range<u32>,
-    /// Number of typos with which title words satisfy it.
+    /// Maximum number of typos with which title words satisfy it.
     typos_max: u8,
 }
 

@@ -110,7 +110,7 @@ impl fmt::Display for LanguageTerm {
     }
 }
 
-/// At most three letters or digits, padded with zeros.
+/// Up to three letters or digits, padded with zeros.
 fn padded(text: &str) -> [u8; 3] {
     let mut bytes = [0; 3];
     for (padded, byte) in bytes.iter_mut().zip(text.bytes()) {

@@ -1,4 +1,4 @@
-//! Look-ups for a value that is read as a name: which titles, and what of a record must fit
+//! Look-ups for a value that is read as a name: the titles, and the fields that a record must match
 //! (SEARCH.md 4.12 to 4.16).
 
 use std::cell::OnceCell;
@@ -11,21 +11,21 @@ use crate::text::{EpisodeMarker, fold, title_key, words};
 pub(crate) struct NameLookup {
     /// Rule by which it is tried.
     pub(crate) step: NameStep,
-    /// The title that is looked up, as it is shown.
+    /// The looked-up title, in its displayed form.
     pub(crate) title: String,
     pub(crate) subject: LookupSubject,
     pub(crate) kinds: LookupKinds,
     pub(crate) episode: LookupEpisode,
     pub(crate) year: LookupYear,
     pub(crate) date: Option<NameDate>,
-    /// Year to which that of a record is compared for its fit.
+    /// Year that a record's year is compared with for its fit.
     pub(crate) fit_year: Option<u32>,
     /// True if a title with the word of that year is excused (SEARCH.md 5.3).
     pub(crate) is_year_excused: bool,
     /// True if a record that is not exactly the episode has a worse fit.
     pub(crate) fits_episode: bool,
     pub(crate) title_fit: LookupTitleFit,
-    /// Words that order the records that are found.
+    /// Words that order the found records.
     pub(crate) tail: Vec<String>,
 }
 
@@ -44,12 +44,12 @@ pub(crate) enum NameStep {
     Words,
 }
 
-/// Records among which a look-up finds some.
+/// Records that a look-up searches for.
 #[derive(Debug, Clone)]
 pub(crate) enum LookupSubject {
-    /// Those whose title has this key.
+    /// Records with this key of their title.
     Key(String),
-    /// Those that have these words, each once; a single one in their title.
+    /// Records that have these words, each once; a single one in their title.
     Words(Vec<String>),
 }
 
@@ -69,7 +69,7 @@ pub(crate) enum LookupKinds {
 pub(crate) enum LookupEpisode {
     /// None.
     Any,
-    /// This episode; without season of season 1 or none.
+    /// This episode; without a season, that of season 1 or of none.
     Exactly { season: Option<u32>, episode: u32 },
     /// This episode, or the pack of its season.
     OrPack { season: Option<u32>, episode: u32 },
@@ -82,17 +82,17 @@ pub(crate) enum LookupEpisode {
 pub(crate) enum LookupYear {
     /// None.
     Any,
-    /// This one.
+    /// This year.
     Exactly(u32),
-    /// This one, or none.
+    /// This year, or none.
     OrUnknown(u32),
-    /// This one, or none, or the word of it in the record.
+    /// This year, or none, or its word in the record.
     OrUnknownOrWord(u32),
     /// The one before or after.
     OneOff(u32),
 }
 
-/// Title of a record whose fit is better.
+/// Title that gives a record a better fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LookupTitleFit {
     /// Any.
@@ -103,18 +103,18 @@ pub(crate) enum LookupTitleFit {
     None,
 }
 
-/// Time at which a value is read as the name of a release.
+/// Turn in which a value is read as the name of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReleaseTurn {
     /// Never.
     Never,
     /// After the numbers, and among these records.
     Second(LookupKinds),
-    /// After all else, and among films only.
+    /// After everything else, and among films only.
     Last,
 }
 
-/// A value that is read as a name, and all that is looked up for it.
+/// A value that is read as a name, and all its look-ups.
 #[derive(Debug)]
 pub(crate) struct NameLookups {
     pub(crate) name: QueryName,
@@ -164,7 +164,7 @@ impl LookupEpisode {
         }
     }
 
-    /// True if a record of this season and episode is exactly what is named.
+    /// True if a record of this season and episode is exactly the named one.
     #[inline]
     pub(crate) fn is_exact(self, season: u32, episode: u32) -> bool {
         match self {
@@ -191,7 +191,7 @@ impl LookupEpisode {
         }
     }
 
-    /// The word of it that a title may have, folded.
+    /// Folded word for it that a title may have.
     pub(crate) fn word(self) -> Option<String> {
         match self {
             Self::Exactly {
@@ -280,7 +280,7 @@ impl NameLookups {
         }
     }
 
-    /// Time at which the value is read as the name of a release; `marker` is its episode marker.
+    /// Turn in which the value is read as the name of a release; `marker` is its episode marker.
     /// Source: SEARCH.md 4.12.
     pub(crate) fn release_turn(&self, marker: Option<NamedEpisode>) -> ReleaseTurn {
         let second = ReleaseTurn::Second(kinds(&self.name));
@@ -303,7 +303,7 @@ impl NameLookups {
     }
 }
 
-/// True if nothing is looked up for the name, but perhaps a release.
+/// True if there are no look-ups for the name, except perhaps for a release.
 const fn finds_nothing(name: &QueryName) -> bool {
     matches!(
         name.named,
@@ -311,8 +311,8 @@ const fn finds_nothing(name: &QueryName) -> bool {
     )
 }
 
-/// Kinds of records that are found when no number was: a number that may be an episode is better
-/// answered with nothing than with another episode.
+/// Kinds of records that are found if no number was: if the number may be an episode, no hit is a
+/// better answer than another episode.
 fn kinds(name: &QueryName) -> LookupKinds {
     match name.named {
         Named::Season(season) if name.may_be_episode => LookupKinds::FilmsAndPacks(season),
@@ -420,7 +420,7 @@ impl LookupMaker<'_> {
         })
     }
 
-    /// Look-up of a title, which fits what the name names; `fit_year` is compared to that of the
+    /// Look-up of a title with the named fields; `fit_year` is compared with the year of the
     /// records.
     fn lookup(&self, title: &str, fit_year: Option<u32>) -> NameLookup {
         let folded = fold(title);

@@ -23,22 +23,22 @@ pub struct Oracle<'a> {
 /// Expected result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OracleAnswer {
-    /// The first hits, in order: at most the page size.
+    /// The first hits, in order, up to the page size.
     pub hits: Vec<OracleHit>,
-    /// Number of records that match.
+    /// Count of records that match.
     pub total: u64,
 }
 
-/// A record that matches, and the smallest of its ranks.
+/// A matching record, and the smallest of its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OracleHit {
     /// The record.
     pub id: RecordId,
-    /// Its relevance: 0 is best, 9 is worst.
+    /// Relevance: 0 is best, 9 is worst.
     pub relevance: u8,
-    /// Its fit: 0 is best, 7 is worst.
+    /// Fit: 0 is best, 7 is worst.
     pub fit: u8,
-    /// Its missing weight.
+    /// Missing weight.
     pub missing: u8,
 }
 
@@ -415,7 +415,7 @@ impl<'q> OracleQuery<'q> {
         ranks.push((query_relevance(value, entry, attempt), fit));
     }
 
-    /// The first try that finds something (SEARCH.md 4.11); words, if none does.
+    /// The first try with matches (SEARCH.md 4.11); words, if none has any.
     fn attempt(&self, passing: &[&OracleEntry<'_>]) -> OracleTry {
         let finds = |attempt: &OracleTry| {
             let mut entries = passing.iter();
@@ -466,7 +466,7 @@ impl<'q> OracleQuery<'q> {
         }
     }
 
-    /// SEARCH.md 4.12: records that are found as the name of a release.
+    /// SEARCH.md 4.12: the records that may match as the name of a release.
     fn allows_release(&self, value: &OracleText, entry: &OracleEntry<'_>) -> bool {
         let Some(name) = &self.name else {
             return false;
@@ -478,7 +478,7 @@ impl<'q> OracleQuery<'q> {
         }
     }
 
-    /// The name and the look-up of it that a try is.
+    /// The name of a try, and its look-up.
     fn name_of(&self, attempt: OracleTry) -> Option<(&OracleName, NameTry)> {
         match attempt {
             OracleTry::Name(name_try) => Some((self.name.as_ref()?, name_try)),
@@ -487,7 +487,7 @@ impl<'q> OracleQuery<'q> {
         }
     }
 
-    /// SEARCH.md 5.5 and 5.7, of a record whose best way of matching has this relevance.
+    /// Missing weight by SEARCH.md 5.5 and 5.7; the record's best match has this relevance.
     fn missing_weight(&self, entry: &OracleEntry<'_>, relevance: u8, attempt: OracleTry) -> u8 {
         let split = |folded: &str| -> Vec<String> { words(folded).map(str::to_string).collect() };
         let is_by_name = relevance == 8;
@@ -512,7 +512,7 @@ impl<'q> OracleQuery<'q> {
         missing
     }
 
-    // ---- 5.3, the parts that several branches share
+    // ---- 5.3, the parts shared by several branches
 
     /// `year` is given and the record's year is null.
     fn is_year_unknown(&self, entry: &OracleEntry<'_>) -> bool {

@@ -1,4 +1,4 @@
-//! A record as the oracle reads it (SEARCH.md 1.6 and 1.7).
+//! A record in the form of the oracle (SEARCH.md 1.6 and 1.7).
 
 use crate::model::Record;
 use crate::text::{fold, has_number, words};

@@ -1,5 +1,5 @@
-//! Names as the oracle looks them up (SEARCH.md 4.11 to 4.17): written again, but for the reader of
-//! names itself.
+//! Look-ups of names by the oracle (SEARCH.md 4.11 to 4.17): written again, except for the reader
+//! of names itself.
 
 use crate::model::{Number, VideoType, Year};
 use crate::name::{Named, QueryName, tells_date};
@@ -11,7 +11,7 @@ use super::oracle_entry::{OracleEntry, oracle_title_key};
 pub(super) struct OracleName {
     name: QueryName,
     value_words: Vec<String>,
-    /// True for a `query`, of which numbers are looked up, too.
+    /// True for a `query`: its numbers are looked up, too.
     is_query: bool,
 }
 
@@ -116,7 +116,7 @@ impl OracleName {
         tries
     }
 
-    /// SEARCH.md 4.13: what is found when a number was not.
+    /// SEARCH.md 4.13: the records found if a number was not.
     pub(super) fn allows_kind(&self, entry: &OracleEntry<'_>) -> bool {
         let record = entry.record;
         let is_doubtful = self.is_query && self.name.may_be_episode;
@@ -227,7 +227,7 @@ impl OracleName {
         })
     }
 
-    /// SEARCH.md 5.3, for a record that the look-up finds.
+    /// SEARCH.md 5.3, for a record found by the look-up.
     pub(super) fn fit(
         &self,
         attempt: NameTry,

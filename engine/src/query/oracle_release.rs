@@ -1,5 +1,5 @@
-//! Names of releases as the oracle reads and weighs them (SEARCH.md 4.8 and 5.6): written again,
-//! because it must not share code with what it checks.
+//! Names of releases, read and weighed by the oracle (SEARCH.md 4.8 and 5.6): written again,
+//! because it must not share code with the engine that it checks.
 
 use crate::model::Year;
 use crate::text::{Markers, fold, words};
@@ -11,7 +11,7 @@ pub(super) struct OracleRelease {
     pub(super) tail: Vec<String>,
 }
 
-/// SEARCH.md 4.8; `None` when the value is not read so.
+/// SEARCH.md 4.8; `None` when the value is not the name of a release.
 pub(super) fn read_release(words: &[String], markers: &Markers) -> Option<OracleRelease> {
     let episode = markers.episode.map(|marker| marker.word_idx);
     if episode == Some(0) {

@@ -51,7 +51,7 @@ impl<'a> ReleaseName<'a> {
         })
     }
 
-    /// Words of the title, at least one.
+    /// Words of the title: one or more.
     pub(crate) fn name(&self) -> &[&'a str] {
         &self.name
     }

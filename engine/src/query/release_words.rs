@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use crate::limits::{MISSING_WEIGHT_MAX, RELEASE_WORDS_MAX};
 use crate::text::{fold, words};
 
-/// Endings of file names, which are not a part of a release's name.
+/// Endings of file names, which do not belong to the name of a release.
 const FILE_ENDINGS: [&str; 21] = [
     "srt", "sub", "ssa", "ass", "vtt", "zip", "rar", "mkv", "mp4", "avi", "m4v", "ts", "mov",
     "wmv", "mpg", "mpeg", "flv", "ogm", "webm", "divx", "m2ts",
 ];
-/// Tags that who posts a release writes behind its group.
+/// Tags that a poster writes after the group.
 const POSTING_TAGS: [&str; 9] = [
     "obfuscated",
     "scrambled",
@@ -22,18 +22,18 @@ const POSTING_TAGS: [&str; 9] = [
     "chamele0n",
     "whiterev",
 ];
-/// Beginning of one more such tag.
+/// Prefix of another such tag.
 const POSTING_TAG_START: &str = "rakuv";
 /// Weight of the group that made the release.
 const GROUP_WEIGHT: u8 = 8;
-/// Weight of a word that names a source or an edition: it decides the timing of a subtitle.
+/// Weight of a word for a source or an edition: it decides the timing of a subtitle.
 const SOURCE_WEIGHT: u8 = 4;
-/// Weight of a word that names a streaming service.
+/// Weight of a word for a streaming service.
 const SERVICE_WEIGHT: u8 = 3;
-/// Weight of a word that names a resolution or a codec.
+/// Weight of a word for a resolution or a codec.
 const FORMAT_WEIGHT: u8 = 2;
 const OTHER_WEIGHT: u8 = 1;
-/// Weight that a record lacks which has no such word, but another one of its family.
+/// Weight that a record lacks if it has not the word, but another one of its family.
 pub(crate) const RELATIVE_WEIGHT: u8 = 1;
 /// Families of words of one meaning, and their weight.
 const FAMILIES: [(u8, &[&str]); 35] = [
@@ -76,7 +76,7 @@ const FAMILIES: [(u8, &[&str]); 35] = [
     (FORMAT_WEIGHT, &["x265", "h265", "265", "hevc"]),
     (FORMAT_WEIGHT, &["av1"]),
 ];
-/// A word of the family of a resolution that names a source.
+/// A word of a resolution's family that is a source.
 const HIGH_SOURCE: &str = "uhd";
 
 const _: () = assert!(
@@ -84,7 +84,7 @@ const _: () = assert!(
         == MISSING_WEIGHT_MAX as usize
 );
 
-/// A word of a release, and what a record without it lacks.
+/// A word of a release, and the weight that a record without it lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReleaseWord<'a> {
     pub(crate) word: &'a str,
@@ -101,7 +101,7 @@ impl ReleaseWord<'_> {
     }
 }
 
-/// The words of a release that are weighed, each once; `group` is that of its text.
+/// The weighed words of a release, each once; `group` is that of its text.
 ///
 /// Source: SEARCH.md 5.6.
 pub(crate) fn release_words<'a>(sequence: &[&'a str], group: Option<&str>) -> Vec<ReleaseWord<'a>> {
@@ -131,8 +131,8 @@ pub(crate) fn release_words<'a>(sequence: &[&'a str], group: Option<&str>) -> Ve
     weighed
 }
 
-/// Weight of a folded word of a release, wherever it stands: more than 1 for one by which releases
-/// are told apart.
+/// Weight of a folded word of a release, wherever it stands: more than 1 for a word that
+/// distinguishes releases.
 ///
 /// Source: SEARCH.md 5.6.
 ///

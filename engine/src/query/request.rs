@@ -42,9 +42,9 @@ pub enum FlagFilter {
     /// Every record passes.
     #[default]
     Include,
-    /// Records pass whose flag is not true.
+    /// Records pass unless the flag is true.
     Exclude,
-    /// Records pass whose flag is true.
+    /// Records pass if the flag is true.
     Only,
 }
 
@@ -59,7 +59,7 @@ impl FlagFilter {
         }
     }
 
-    /// The value that the flag of a record must have; `None` if any will do.
+    /// Required value of a record's flag; `None` if any value passes.
     pub fn wanted(self) -> Option<bool> {
         match self {
             Self::Include => None,
@@ -94,7 +94,7 @@ pub struct Filters {
     pub episode: Option<Number>,
     /// First subtag equal after mapping; region equal when both have one.
     pub language: Option<Language>,
-    /// Records whose language has the first subtag of this tag match the tag; others pass.
+    /// Records in the language of this tag's first subtag must match the tag; others pass.
     pub variety: Option<Language>,
     /// Season packs, when `episode` is given.
     pub packs: PackFilter,
@@ -112,7 +112,7 @@ pub enum HitOrder {
     /// The order of SEARCH.md 5.
     #[default]
     Search,
-    /// The order of SEARCH.md 8.4, for programs that take the first hit that plays.
+    /// The order of SEARCH.md 8.4, for programs that take the first playable hit.
     Player,
 }
 
@@ -126,7 +126,7 @@ impl HitOrder {
     }
 }
 
-/// A valid search request: at least one criterion, filters, a page size.
+/// A valid search request: one or more criteria, filters, a page size.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {
     query: Option<SearchText>,
@@ -196,7 +196,7 @@ impl Query {
         self
     }
 
-    /// With the `release` whose records come first among equals; not a criterion (SEARCH.md 5.5).
+    /// Sets the `release`: its records come first among equals; not a criterion (SEARCH.md 5.5).
     #[must_use]
     pub fn with_release(mut self, text: Option<SearchText>) -> Self {
         self.release = text;
@@ -217,7 +217,7 @@ impl Query {
         self
     }
 
-    /// True if at least one criterion is given.
+    /// True if a criterion is given.
     pub fn has_criterion(&self) -> bool {
         self.query.is_some()
             || self.title.is_some()
@@ -245,7 +245,7 @@ impl Query {
         self.public_id
     }
 
-    /// The release whose records come first among equals, if supplied.
+    /// The release to order equals by, if supplied.
     pub fn release(&self) -> Option<&SearchText> {
         self.release.as_ref()
     }
@@ -260,7 +260,7 @@ impl Query {
         self.order
     }
 
-    /// Hits of a page, at most.
+    /// Maximum number of hits on a page.
     pub fn page_size(&self) -> u16 {
         self.page_size
     }
@@ -286,11 +286,11 @@ impl Query {
         self.title.as_ref().map(ParsedText::of_title)
     }
 
-    /// Appends the canonical form to `out`: equal bytes for requests that are parsed alike, which
-    /// have the same answer. The search cache puts `search:v3:` before it.
+    /// Appends the canonical form to `out`: equal bytes for requests with equal parsed values,
+    /// which have the same answer. The search cache puts `search:v3:` before it.
     ///
-    /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or
-    /// stated length, least significant byte first.
+    /// Shape: for each given part, in a fixed order, a letter and a value of fixed or stated
+    /// length, least significant byte first.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
         // A letter before each part, and a length before each text: no request can spell the bytes
         // of another one, so that the cache never answers with a different search.
@@ -378,7 +378,7 @@ impl Filters {
 /// Letters of the canonical form for each flag: excluded, and only.
 const FLAG_LETTERS: [[u8; 2]; Flag::ALL.len()] = [*b"hH", *b"fF", *b"xX"];
 
-/// Writes a text, and how it is written if that tells more: names are read from it.
+/// Writes a text, and its written form if that says more: names are read from it.
 fn write_name(letter: u8, text: Option<&SearchText>, out: &mut Vec<u8>) {
     if let Some(text) = text {
         write_text(letter, text.folded(), out);

@@ -6,7 +6,7 @@ use crate::limits::QUERY_WORDS_MAX;
 use crate::model::Year;
 use crate::text::{Markers, fold, title_key, words};
 
-/// A `query`, `title` or `release` value: folded, with at least one word.
+/// A `query`, `title` or `release` value: folded, with one or more words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SearchText {
     /// The value in lower case, which names are read from.
@@ -14,7 +14,7 @@ pub struct SearchText {
     folded: String,
 }
 
-/// A `query` of more words than [`crate::limits::QUERY_WORDS_MAX`].
+/// Error for a `query` with more words than [`crate::limits::QUERY_WORDS_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyWords;
 
@@ -63,7 +63,7 @@ impl SearchText {
         Self::title(value)
     }
 
-    /// The value in lower case: punctuation tells where a name has its parts.
+    /// The value in lower case: its punctuation separates the parts of a name.
     pub fn written(&self) -> &str {
         &self.written
     }
@@ -73,7 +73,7 @@ impl SearchText {
         &self.folded
     }
 
-    /// Its words, at least one.
+    /// Words of the value: one or more.
     pub fn words(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
         words(&self.folded)
     }
@@ -94,7 +94,7 @@ impl SearchText {
 
 /// Words of a value, with its markers separated from its plain words.
 ///
-/// INVARIANT: at least one word, and at least one plain word.
+/// INVARIANT: there is a word, and there is a plain word.
 #[derive(Debug, Clone)]
 pub struct ParsedText<'a> {
     words: Vec<&'a str>,

@@ -33,7 +33,7 @@ pub(crate) trait ChangeLog: Send + Sync {
     /// Number of downloads that one change of the state may hold.
     fn downloads_max(&self) -> u64;
 
-    /// Writes a snapshot of the rows that nodes share; changes go on being applied meanwhile.
+    /// Writes a snapshot of the rows that nodes share; changes are applied at the same time.
     fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary>;
 }
 

@@ -1,4 +1,5 @@
 //! Applying the log: the one place where entries become rows.
+//! The stages of an entry are drawn in the module.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -20,11 +21,11 @@ use crate::log_rows::{
 use crate::model::NodeId;
 use crate::state::{Outcome, StateEvent, StateFrame};
 
-/// Age of the end of the log up to which what follows it is news.
+/// Age of a seen end of the log up to which the entries after it count as new.
 const NEWS_AGE: Duration = Duration::from_secs(1);
 
-/// Time for which the log may end before what was read from it: a server that has just become the
-/// leader may not have applied all that it has.
+/// Time for which the log may end before the position read from it: a server that has just become
+/// the leader may not have applied all its entries.
 const SHORT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Progress of this node along the log.
@@ -36,40 +37,41 @@ pub(super) struct Follower {
     last: LogPosition,
     /// Records that are durable and not shown.
     chunk: LoggedChunk,
-    /// The last entry of which the state alone was applied, while there was no space for records.
+    /// The last entry with only its state applied, while there was no space for records.
     obeyed: u64,
     /// Answers of own frames that are given when `chunk` is shown.
     held: Vec<FrameAnswer>,
-    /// Entries of which threads build segments, the oldest first.
+    /// Runs of entries that threads build segments of, the oldest first.
     building: VecDeque<BuildingRun>,
-    /// The next entries, on their way.
+    /// The next entries, being read.
     ahead: Option<ReadAhead>,
     /// Bytes that are asked for at a time: as many as the link brings.
     read_bytes_max: usize,
     /// Reads before more is tried again.
     slow_reads_left: u32,
-    /// Sums of the rows before the last beats, by their entries.
+    /// Sums of the rows before the last beats, with the entries of these beats.
     hashes: VecDeque<(u64, u64)>,
-    /// Entries of which the records are durable, and the rest is not.
+    /// Entries with durable records, but state events that are not applied yet.
     unfinished: Option<UnfinishedRun>,
-    /// True once the log was seen to be the one that is followed; false again when it was away.
+    /// True once the log was checked to be the one that is followed; false again after a failed
+    /// read.
     is_checked: bool,
-    /// Time since when the log ends before what was read from it.
+    /// Time since which the log ends before the position read from it.
     short_since: Option<Duration>,
     end: SeenEnd,
-    /// True while there is more to read than comes from one moment to the next.
+    /// True while more entries are waiting than have just arrived.
     is_behind: bool,
-    /// Nodes that were heard, or have left, since the state's position was stored.
+    /// Nodes with a beat, or departed, since the state's position was stored.
     heard: BTreeSet<NodeId>,
 }
 
-/// The end of the log at some moment: what is before it was said before then.
+/// The end of the log at some moment: entries before it are older than that moment.
 struct SeenEnd {
     seq: u64,
     at: Duration,
 }
 
-/// Entries whose records are applied.
+/// Entries with their records applied.
 struct UnfinishedRun {
     entries: Vec<Received>,
     position: LogPosition,
@@ -92,9 +94,9 @@ struct FrameAnswer {
 
 /// Outcome of an event.
 enum AnswerSlot {
-    /// It has none: it is about a node.
+    /// An event of a node, which has no outcome.
     Nothing,
-    /// None if it is lost: it was applied by a transaction that had seemed to fail.
+    /// None if it is lost: the event was applied by a transaction that had seemed to fail.
     Outcome(Option<EventOutcome>),
 }
 
@@ -184,7 +186,7 @@ impl Follower {
         self.look_for_end(shared)?;
         let read = self.read(shared);
         if read.is_err() {
-            // The log may be away for long, and another one afterwards.
+            // The log may be unavailable for long, and be another one afterwards.
             self.is_checked = false;
             self.show(shared)?;
         }
@@ -237,12 +239,12 @@ impl Follower {
         read
     }
 
-    /// Errors: the log is not the one that this node follows, or has lost what this node has seen
-    /// in it.
+    /// Errors: the log is not the one that this node follows, or has lost entries that this node
+    /// has seen in it.
     pub(super) fn check_log(&mut self, shared: &ReplicaShared) -> Result<()> {
         let state = shared.log.state().map_err(|error| unavailable(&error));
         if state.is_err() {
-            // What it was like meanwhile nobody knows.
+            // Its state until the next answer is unknown.
             self.short_since = None;
         }
         let state = state?;
@@ -296,8 +298,8 @@ impl Follower {
         Ok(())
     }
 
-    /// Looks where the log ends when this node has come to the end that it saw, unless that was a
-    /// moment ago: what follows is news then.
+    /// Reads the end of the log when this node has reached the end that it saw before, unless that
+    /// was a moment ago: entries after it are new then.
     fn look_for_end(&mut self, shared: &ReplicaShared) -> Result<()> {
         if !self.is_behind || self.last.seq < self.end.seq {
             return Ok(());
@@ -311,7 +313,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Notes the end of the log. One that was seen before tells more of the entries up to it.
+    /// Notes the end of the log. An end seen earlier dates the entries up to it better.
     fn see_end(&mut self, shared: &ReplicaShared, seq: u64) {
         if self.end.seq <= self.last.seq {
             let at = (shared.clock)();
@@ -320,7 +322,7 @@ impl Follower {
         }
     }
 
-    /// Stores how far both files have applied the log.
+    /// Stores the position of both files in the log.
     pub(super) fn store_position(&mut self, shared: &ReplicaShared) -> Result<()> {
         let last = self.last;
         let followed = &shared.followed;
@@ -339,7 +341,7 @@ impl Follower {
         Ok(())
     }
 
-    /// A position of the state, with the beats that were read up to it.
+    /// A position of the state, with the beats up to it.
     fn progress(&self, shared: &ReplicaShared, position: LogPosition) -> LogProgress {
         let nodes = shared.nodes.lock();
         let beats = self.heard.iter().map(|node| match nodes.get(node) {
@@ -354,7 +356,7 @@ impl Follower {
     }
 
     /// Applies what the log says of accounts and keys, while there is no space for records: this
-    /// node goes on answering what it has, and obeys revocations.
+    /// node still answers what it has, and obeys revocations.
     fn obey(&mut self, shared: &ReplicaShared) -> Result<()> {
         self.obeyed = self.obeyed.max(self.last.seq);
         loop {
@@ -413,8 +415,8 @@ impl Follower {
                     return Err(shared.stop(problem));
                 }
             };
-            // Everybody takes the sum between the same entries: before a beat. During a long catch-
-            // up nobody compares.
+            // Every node takes the sum between the same entries: before a beat. During a long
+            // catch-up no sums are compared.
             let is_beat = |event: &Event| matches!(event, Event::Beat(_));
             if is_tail && frame.events.iter().any(is_beat) {
                 self.apply_run(shared, std::mem::take(&mut run))?;
@@ -438,12 +440,12 @@ impl Follower {
         };
         self.apply_records(shared, &mut entries, &position)
             .map_err(|error| stop_if_damaged(shared, error))?;
-        // The outcomes of records must survive a failure of what follows.
+        // The outcomes of records must survive a failure of the next step.
         self.unfinished = Some(UnfinishedRun { entries, position });
         self.finish_run(shared)
     }
 
-    /// Applies the rest of the entries whose records are applied, if there are any.
+    /// Finishes the entries with records applied, if there are any.
     fn finish_run(&mut self, shared: &ReplicaShared) -> Result<()> {
         let Some(mut run) = self.unfinished.take() else {
             return Ok(());
@@ -471,7 +473,7 @@ impl Follower {
     ) -> Result<()> {
         let mut frames = Vec::new();
         for received in run.iter_mut() {
-            // One slot for each event, in order, filled by the file that it concerns.
+            // One slot for each event, in order, filled when its file is changed.
             received.outcomes = received.events.iter().map(|_| None).collect();
             if received.seq <= self.catalog.seq {
                 continue;
@@ -562,7 +564,7 @@ impl Follower {
     }
 
     /// Returns true if a frame is of this start of this node. Errors: it is of a later one, or of
-    /// one of which nothing is known here.
+    /// one that is unknown here.
     fn is_own(&self, shared: &ReplicaShared, received: &Received) -> Result<bool> {
         let origin = received.origin;
         if origin.node == shared.node && shared.incarnation < origin.incarnation {
@@ -587,7 +589,7 @@ impl Follower {
         if !self.is_own(shared, &received)? {
             return Ok(());
         }
-        // Until the records are shown that this frame, or one before it, has: a beat says that
+        // Held until the records of this frame and of all before it are shown: a beat says that
         // everything before it is.
         let answer = FrameAnswer::of(received);
         if self.chunk.is_empty() {
@@ -615,7 +617,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Answers those who wait for what threads have shown, or, after a failure, a recovery.
+    /// Answers callers waiting for chunks that threads have shown, or, after a failure, a recovery.
     fn note_built(&mut self, shared: &ReplicaShared) {
         let Some(building_count) = self.chunk.building_count() else {
             return;
@@ -630,7 +632,7 @@ impl Follower {
         }
     }
 
-    /// Shows the records that were applied, and answers those who wait for it.
+    /// Shows the applied records, and answers the callers waiting for that.
     fn show(&mut self, shared: &ReplicaShared) -> Result<()> {
         shared.followed.catalog.show_logged(&mut self.chunk)?;
         let built = self.building.drain(..).flat_map(|run| run.answers);
@@ -657,9 +659,9 @@ impl Follower {
         Ok(())
     }
 
-    /// Notes what a frame says of nodes.
+    /// Notes the beats and departures in a frame.
     fn hear(&mut self, shared: &ReplicaShared, seq: u64, frame: &LogFrame) {
-        // After a power cut the state may be ahead, and knows it.
+        // After a power cut the state may be ahead, and has them already.
         if seq <= self.state.seq {
             return;
         }
@@ -685,13 +687,14 @@ impl Follower {
         let own = self.hashes.iter().find(|(at, _)| *at == beat.hashed_at);
         let mut nodes = shared.nodes.lock();
         let before = nodes.get(&origin.node);
-        // One that is in the log again says what was true once, such as that a node was stopped.
+        // A repeated beat gives an outdated state, such as that of a node that was stopped.
         if before.is_some_and(|it| origin <= it.origin) {
             return;
         }
         let was_diverged = before.is_some_and(|it| it.is_diverged);
         let is_diverged = own.map_or(was_diverged, |(_, hash)| *hash != beat.state_hash);
-        // Not before the node has said it: whoever waits for its silence waits too long at worst.
+        // Not before the node has given it: a caller that waits for its silence waits too long at
+        // worst.
         let now = (shared.clock)();
         let heard_at = if seq <= self.end.seq {
             now.min(self.end.at)
@@ -711,7 +714,7 @@ impl Follower {
     }
 }
 
-/// Adds the downloads of another node to the counts in memory. Those of this node are in them since
+/// Adds the downloads of another node to the counts in memory. Those of this node were added when
 /// they were counted.
 fn show_downloads(shared: &ReplicaShared, origin: FrameOrigin, event: &StateEvent) {
     if let StateEvent::AggregateDownloads(aggregate) = event
@@ -739,7 +742,7 @@ impl FrameAnswer {
 
     /// Gives each caller of the frame the outcomes of its events.
     fn give(self, shared: &ReplicaShared) {
-        // A frame that is in the log twice was answered when it was applied first.
+        // A frame that is in the log twice was answered at its first application.
         let Some(tickets) = shared.pending.lock().remove(&self.number) else {
             return;
         };
@@ -760,7 +763,7 @@ impl FrameAnswer {
     }
 }
 
-/// Of damage that a retry meets again: nothing is applied any more.
+/// Stops applying for damage that a retry meets again.
 fn stop_if_damaged(shared: &ReplicaShared, error: Error) -> Error {
     match error {
         Error::Corrupt { .. } => shared.stop(format!(

@@ -1,4 +1,4 @@
-//! Frames: what one append puts into the log.
+//! Frames: the content of one append to the log.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,17 +15,17 @@ const PLACE: &str = "a frame of the log";
 /// Bytes of the checksum at the end.
 const CHECKSUM_BYTES: usize = 8;
 
-/// Versions of frames, and of what their events mean, that a program knows. A node that meets a
-/// later one stops applying.
+/// Versions of frames, and of their events, that a program knows. A node that meets a later one
+/// stops applying.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameVersions {
-    /// The oldest one that it writes; it reads all older ones, too.
+    /// The oldest version that it writes; it reads all older ones, too.
     pub(crate) oldest: u8,
     pub(crate) newest: u8,
 }
 
 impl FrameVersions {
-    /// Those of this program: while nodes are upgraded, it writes what the program before reads.
+    /// Versions of this program: while nodes are upgraded, it writes what the program before reads.
     pub(crate) const OF_THIS_PROGRAM: Self = Self {
         oldest: FRAME_VERSION,
         newest: FRAME_VERSION,
@@ -36,13 +36,13 @@ impl FrameVersions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFrame {
     pub(super) version: u8,
-    /// Number of the log that it was made for.
+    /// Epoch of the log that the frame was made for.
     pub(super) epoch: u64,
     pub(super) origin: FrameOrigin,
     pub(super) events: Vec<Event>,
 }
 
-/// One change, or a sign of life.
+/// One change, or a heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Event {
     Catalog(CatalogEvent),
@@ -60,29 +60,29 @@ codec! {
     }
 }
 
-/// End of a node's time in the cluster, told by itself or by an operator. Nobody waits for it any
-/// more; if it gives another beat, it is there again.
+/// End of a node's time in the cluster, announced by the node or by an operator. Other nodes stop
+/// waiting for it; if it gives another beat, it is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Departure {
     pub(super) node: NodeId,
-    /// The last entry that the author knew: a beat after it makes this one void.
+    /// The last entry known to the author: a beat after it voids this departure.
     pub(super) as_of: u64,
 }
 
 codec! { struct Departure { node, as_of } }
 
-/// A node's sign of life, every other second.
+/// A node's heartbeat, every other second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beat {
-    /// Name of the node, as its settings have it.
+    /// Name of the node, from its settings.
     pub name: String,
     /// Version of its program.
     pub version: String,
-    /// Number of the last entry that it has applied and shows.
+    /// Sequence number of the last entry that the node has applied and shows.
     pub applied: u64,
     /// Entry before which `state_hash` was taken.
     pub hashed_at: u64,
-    /// Sum of the rows of both files then: the same on all nodes.
+    /// Sum of the rows of both files at that entry: the same on all nodes.
     pub state_hash: u64,
     /// The newest version of frames that it reads.
     pub reads: u8,
@@ -105,7 +105,7 @@ pub struct BeatPromise {
 }
 
 impl Beat {
-    /// `applied` of a node that accepts no requests, as it was stopped: it obeys every entry.
+    /// `applied` of a node that was stopped and accepts no requests: it obeys every entry.
     pub const ACCEPTS_NOTHING: u64 = u64::MAX;
 }
 
@@ -123,9 +123,9 @@ impl LogFrame {
         bytes
     }
 
-    /// The frame that these bytes are.
+    /// Decodes a frame.
     ///
-    /// Errors: they are damaged ([`Error::Corrupt`]), or their version is above `newest`
+    /// Errors: the bytes are damaged ([`Error::Corrupt`]), or their version is above `newest`
     /// ([`Error::NewerValue`]).
     pub(super) fn decode(bytes: &[u8], newest: u8) -> Result<Self> {
         let checked = bytes.split_last_chunk::<CHECKSUM_BYTES>();
@@ -154,8 +154,8 @@ impl LogFrame {
 }
 
 impl LogEntry {
-    /// Digest of the entry, by which a log is told from another. Snapshots and positions have that
-    /// of their last entry.
+    /// Digest of the entry, which distinguishes a log from another. Snapshots and positions have
+    /// that of their last entry.
     pub fn digest(&self) -> u64 {
         digest_of(&self.body)
     }

@@ -1,4 +1,4 @@
-//! Every event comes back as it was, and its bytes do not change from version to version.
+//! Every event survives a round trip, and its bytes do not change from version to version.
 
 use proptest::prelude::*;
 

@@ -35,7 +35,7 @@ impl Importer {
     /// two drafts with one id the later counts.
     ///
     /// Errors: the outer one is the disk failing; the inner one is the draft's fault, and the
-    /// import goes on.
+    /// import continues.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "a draft that was taken in is of no further use"

@@ -5,25 +5,24 @@ use std::time::Duration;
 /// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Its number: the first one of a log is 1, and each is one more than that before it.
+    /// Sequence number: 1 for the first entry of a log, and one more for each further one.
     pub seq: u64,
     /// The bytes that were appended.
     pub body: Vec<u8>,
 }
 
-/// Bits of an epoch that are random. With them an epoch has 52 bits: JSON readers that know only
+/// Number of random bits in an epoch. With them an epoch has 52 bits: JSON readers that know only
 /// floating point keep it exact.
 const IDENTITY_BITS: u32 = 40;
 
-/// The epoch of a log that is made after another one: a generation, which is higher, and a random
-/// identity.
+/// The epoch of a log that is made after another one: a higher generation, and a random identity.
 ///
 /// Every frame, position and snapshot carries the epoch, and all of them are compared with that of
-/// the log. So its random part is what tells two logs apart that were made at the same time, or
-/// under the same name one after the other. `before` is 0 if there was none.
+/// the log. So the random part distinguishes two logs that were made at the same time, or under the
+/// same name one after the other. `before` is 0 if there was none.
 pub fn next_epoch(before: u64, random: u64) -> u64 {
     let generation = (before >> IDENTITY_BITS) + 1;
-    // Never 0: an epoch below it would be one of before there were identities.
+    // Never 0: such an epoch would look like one without an identity.
     let identity = (random & ((1 << IDENTITY_BITS) - 1)).max(1);
     generation << IDENTITY_BITS | identity
 }
@@ -34,28 +33,28 @@ pub struct LogState {
     /// Identity of the log itself ([`next_epoch`]): a log that is made anew has a higher one. 0 if
     /// no log was made.
     pub epoch: u64,
-    /// Number of the oldest entry that is kept; one more than `last` if none is.
+    /// Sequence number of the oldest entry that is kept; one more than `last` if none is.
     pub oldest: u64,
-    /// Number of the newest entry; 0 before the first.
+    /// Sequence number of the newest entry; 0 before the first.
     pub last: u64,
 }
 
-/// An entry was not seen to become durable.
+/// An append that is not known to be durable.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// It is certainly not in the log, which cannot be reached, and never will be.
+    /// The entry is not in the log, which cannot be reached, and never will be.
     #[error("the log is not available: {0}")]
     Unavailable(String),
-    /// It is certainly nowhere: the service answers, and holds no such log.
+    /// The entry is nowhere: the service answers, and holds no such log.
     #[error("there is no log")]
     NoLog,
-    /// It is certainly not in the log, which was made anew, and never will be.
+    /// The entry is not in the log, which was made anew, and never will be.
     #[error("the log has epoch {epoch}")]
     OtherEpoch {
-        /// Number of the log that there is.
+        /// Epoch of the current log.
         epoch: u64,
     },
-    /// It may be in the log, or come to be: only the same bytes may be appended again.
+    /// The entry may be in the log, or arrive there: only the same bytes may be appended again.
     #[error("the log has not answered: {0}")]
     Unknown(String),
 }
@@ -63,50 +62,50 @@ pub enum AppendError {
 /// Entries could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nothing answers that holds the log. What was appended is there when it is back.
+    /// The service with the log does not answer. Its entries will be there when it is back.
     #[error("the log is not available: {0}")]
     Unavailable(String),
     /// The service answers, and holds no such log.
     #[error("there is no log")]
     NoLog,
-    /// The next entry is not kept any more: a snapshot has what it said.
+    /// The next entry is no longer kept: a snapshot has its changes.
     #[error("the log begins at entry {oldest}")]
     Truncated {
-        /// Number of the oldest entry that is kept.
+        /// Sequence number of the oldest entry that is kept.
         oldest: u64,
     },
 }
 
 /// An ordered, durable log. Every node reads the same entries in the same order.
 ///
-/// At least once: an entry whose append was repeated may be there twice. Methods block, and may be
-/// called from any thread.
+/// Delivery is at least once: an entry may be there twice if its append was repeated. Methods
+/// block, and may be called from any thread.
 pub trait Log: Send + Sync {
     /// Makes the log, empty, with this epoch.
     ///
-    /// Errors: something has its name already, a log or anything else. It is left as it is.
+    /// Errors: something has its name already, a log or anything else. It is left unchanged.
     fn create(&self, epoch: u64) -> Result<(), ReadError>;
 
-    /// Makes the log anew: removes the one that there is, with every entry, and creates it. What is
-    /// appended to another epoch is refused from then on.
+    /// Makes the log anew: removes the existing one, with every entry, and creates it. From then
+    /// on, appends with another epoch are refused.
     ///
-    /// Errors: nothing is known of what the log holds then, unless what has its name is not a log:
-    /// that is left as it is.
+    /// Errors: the state of the log is unknown then, unless the name belongs to something else:
+    /// that is left unchanged.
     fn reset(&self, epoch: u64) -> Result<(), ReadError>;
 
     /// Extent of the log.
     fn state(&self) -> Result<LogState, ReadError>;
 
-    /// Appends an entry to the log of this epoch; returns its number when it is durable.
-    /// The log itself compares the epochs, in the same step: it may be made anew at any moment.
+    /// Appends an entry to the log of this epoch; returns its number when it is durable. The log
+    /// itself compares the epochs, in the same step: it may be made anew at any moment.
     fn append(&self, epoch: u64, body: &[u8]) -> Result<u64, AppendError>;
 
-    /// Entries after `after`, in order and without gaps, of about `bytes_max` bytes together: at
-    /// least one if there is one. None if there are none. Never waits for entries to come.
+    /// Returns entries after `after`, in order and without gaps, of about `bytes_max` bytes
+    /// together: one or more if there are any, else none. Never waits for new entries.
     fn read(&self, after: u64, bytes_max: usize) -> Result<Vec<LogEntry>, ReadError>;
 
     /// Waits until there is an entry after `after`, or for `at_most`. A hint: it may return early,
-    /// and it returns early when nothing answers, after a pause.
+    /// and does so, after a pause, when the service does not answer.
     fn wait(&self, after: u64, at_most: Duration);
 
     /// Drops the entries up to `through`, which snapshots cover.

@@ -1,4 +1,4 @@
-//! A data directory enters a cluster, and leaves it.
+//! Entry of a data directory into a cluster, and its exit.
 
 use super::node_status::unheard_row;
 use crate::catalog::SHARED_CATALOG_TABLES;
@@ -19,7 +19,7 @@ pub(crate) const STATE_SUM: RowSum = sum_over(SHARED_STATE_TABLES, OWN_STATE_ROW
 /// The state comes last, in one transaction: without its position a data directory is in no
 /// cluster.
 pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> Result<()> {
-    // In an empty log nobody has said anything yet, whatever was said in the one before.
+    // In an empty log no node has given a beat yet, whatever the one before held.
     let mut beats = Vec::new();
     if position.seq == 0 {
         for (node, stored) in state.read(last_beats)? {
@@ -40,7 +40,7 @@ pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> R
     })
 }
 
-/// Makes a data directory one alone again, with everything that it has. The state comes first.
+/// Takes a data directory out of its cluster, with all its data. The state comes first.
 pub(crate) fn leave(catalog: &Store, state: &Store, position: &LogPosition) -> Result<()> {
     state.write(|rows| {
         forget_others(rows, position.node)?;

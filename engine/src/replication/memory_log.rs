@@ -27,9 +27,9 @@ struct Entries {
 pub enum LogFault {
     /// Nothing is stored.
     Unavailable,
-    /// The entry is stored, and nobody is told.
+    /// The entry is stored, and the caller gets no answer.
     StoredUnknown,
-    /// Nothing is stored, and nobody is told.
+    /// Nothing is stored, and the caller gets no answer.
     LostUnknown,
 }
 

@@ -1,4 +1,4 @@
-//! State of a node as its beats tell it, and the row that keeps it over a restart.
+//! State of a node according to its beats, and the row that keeps it over a restart.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ const VERSION: u8 = 1;
 /// Name of the row in errors.
 const PLACE: &str = "a beat in table cluster";
 
-/// State of a node as it is known here, from its beats.
+/// State of a node as known to this one, from its beats.
 #[derive(Debug, Clone)]
 pub struct NodeStatus {
     /// The node.
     pub node: NodeId,
-    /// Its last beat.
+    /// The last beat of the node.
     pub beat: Beat,
-    /// Entry of the log that the beat is; 0 if it was in a log before this one.
+    /// Sequence number of the beat's entry; 0 if it was in a log before this one.
     pub beat_seq: u64,
-    /// Time of the clock at which it was given at the latest, and not before the start here: one
-    /// that is read while this node catches up is as old as the end of the log that it saw.
+    /// Latest time of the clock at which it may have been given, and not before the start here: a
+    /// beat that is read during a catch-up is as old as the end of the log that was seen.
     pub heard_at: Duration,
-    /// True if its rows are not those of this node.
+    /// True if its rows differ from those of this node.
     pub is_diverged: bool,
-    /// The frame of the beat: one before it in the node's own order is ignored.
+    /// Frame of the beat: earlier ones of the node are ignored.
     pub(super) origin: FrameOrigin,
 }
 
@@ -44,7 +44,7 @@ impl NodeStatus {
         }
     }
 
-    /// A node that has such a row, and was not heard since the start.
+    /// Status of a node with such a row and no beat since the start.
     pub(super) fn from_row(node: NodeId, stored: &[u8], now: Duration) -> Result<Self> {
         let mut from = Decoder::new(stored, VERSION, PLACE)?;
         let origin = FrameOrigin {
@@ -65,8 +65,8 @@ impl NodeStatus {
     }
 }
 
-/// The row of a node in a log that is made anew, where it has said nothing. A node that was stopped
-/// does not come back there under its number; any other may go on accepting keys for a while.
+/// The row of a node in a log that is made anew, where it has given no beat. A node that was
+/// stopped does not come back there under its id; any other may accept keys for a while.
 pub(super) fn unheard_row(node: NodeId, stored: &[u8]) -> Result<BeatRow> {
     let mut status = NodeStatus::from_row(node, stored, Duration::ZERO)?;
     if status.beat.applied == Beat::ACCEPTS_NOTHING {

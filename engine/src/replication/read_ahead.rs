@@ -1,11 +1,12 @@
-//! Reading the next entries while those before are applied.
+//! Reading the next entries while earlier ones are applied.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::log::{Log, LogEntry, ReadError};
 
-/// A read of the log on a thread of its own. Dropped, it goes on, and nobody learns of it.
+/// A read of the log on a thread of its own. Dropped, the read finishes, and its result is
+/// discarded.
 pub(super) struct ReadAhead {
     after: u64,
     thread: JoinHandle<Result<Vec<LogEntry>, ReadError>>,
@@ -21,7 +22,7 @@ impl ReadAhead {
         Some(Self { after, thread })
     }
 
-    /// Number of the entry before.
+    /// Sequence number of the entry before.
     pub(super) fn after(&self) -> u64 {
         self.after
     }

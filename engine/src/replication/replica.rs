@@ -1,4 +1,4 @@
-//! A node's end of the log: appends what this node changes, applies what all nodes have appended.
+//! A node's end of the log: appends the changes of this node, applies those of all nodes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,30 +27,30 @@ use crate::log_rows::{
 use crate::model::NodeId;
 use crate::state::{StateEvent, TouchedCredentials};
 
-/// Time for which bytes whose fate is not known are appended again.
+/// Time for which bytes in an unknown state are appended again.
 const RETRY_LIMIT: Duration = Duration::from_secs(10);
 /// Pause before they are.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// Time in which a change that is in the log is applied here, or its caller is told that it is not.
+/// Time limit for applying a change of the log here; then its caller learns that it is not applied.
 const APPLY_LIMIT: Duration = Duration::from_secs(10);
 
 /// A node's end of the log.
 pub struct Replica {
     shared: ReplicaShared,
     queue: ChangeQueue,
-    /// Number of the last frame; held while one is appended.
+    /// Number of the last own frame; held while one is appended.
     appending: Mutex<u64>,
     follower: Mutex<Follower>,
     fresh_as_of: Mutex<Option<Duration>>,
     /// True once the number of this start is stored.
     is_start_noted: AtomicBool,
-    /// Files that were stored while the log was away.
+    /// Files that were stored while the log was unavailable.
     unannounced: Mutex<Vec<StateEvent>>,
 }
 
 impl Replica {
-    /// Attaches to a log. The number of the start is larger than at every earlier one of this node,
-    /// as the time is. Whether it is the right log is seen when it is read first.
+    /// Attaches to a log. The incarnation is a time, so that it is larger than at every earlier
+    /// start of this node. The first read of the log checks that it is the right one.
     pub(crate) fn attach(
         attachment: Attachment,
         followed: Followed,
@@ -67,7 +67,7 @@ impl Replica {
             nodes.insert(node, NodeStatus::from_row(node, &stored, heard_at)?);
         }
         let doubt = catalog.read(read_doubt)?.or(state.read(read_doubt)?);
-        // The clock may have been set back: frames of an earlier start would be skipped.
+        // The clock may have been set back: frames of a smaller incarnation would be skipped.
         let start_before = state.read(read_start)?;
         let own_starts = [
             start_before,
@@ -126,7 +126,7 @@ impl Replica {
             return ticket;
         }
         self.queue.add(&ticket);
-        // One append at a time: whoever is next takes what others have queued meanwhile.
+        // One append at a time: the next caller takes everything queued by then.
         let mut number = self.appending.lock();
         while self.queue.has(&ticket) {
             *number += 1;
@@ -183,7 +183,7 @@ impl Replica {
             origin,
             events,
         };
-        // Before the append: another thread may apply it before this one learns that it is there.
+        // Before the append: another thread may apply it before this one learns of its success.
         self.shared.pending.lock().insert(number, tickets);
         let applied = self.shared.applied();
         let failed = match self.append_body(&frame.encode()) {
@@ -195,17 +195,17 @@ impl Replica {
         for ticket in tickets.unwrap_or_default() {
             ticket.answer(Err(repeat(&failed.error)));
         }
-        // At last: frames before this one may be in the log, and their callers are told so.
+        // Last: frames before this one may be in the log, and their callers get that answer.
         if let Some(problem) = failed.problem {
             self.shared.stop(problem);
         }
     }
 
-    /// The newest version of frames that all nodes read. Those that are stopped or silent count:
-    /// they may come back with the program that they had.
+    /// The newest version of frames that all nodes read. Stopped and silent nodes count: they may
+    /// come back with their old program.
     fn version_to_write(&self) -> u8 {
         let FrameVersions { oldest, newest } = self.shared.versions;
-        // Until a beat has come back there may be nodes of which this one has not read.
+        // Until a beat has come back there may be nodes with beats that this one has not read.
         if self.fresh_as_of.lock().is_none() {
             return oldest;
         }
@@ -215,7 +215,7 @@ impl Replica {
         lowest.unwrap_or(newest).clamp(oldest, newest)
     }
 
-    /// Appends the same bytes until it is known that they are in the log, or that they are not.
+    /// Appends the same bytes until it is known if they are in the log.
     fn append_body(&self, body: &[u8]) -> Result<u64, FailedAppend> {
         let end = (self.shared.clock)() + RETRY_LIMIT;
         let mut is_open = false;
@@ -243,13 +243,13 @@ impl Replica {
         }
     }
 
-    /// Waits for an answer. Whoever waits applies the log, unless another thread does.
+    /// Waits for an answer. The waiting thread applies the log, unless another one does.
     pub(super) fn wait_for(&self, ticket: &ChangeTicket) -> Result<Vec<EventOutcome>> {
         let end = (self.shared.clock)() + APPLY_LIMIT;
         loop {
             let applied = match self.follower.try_lock() {
                 Some(mut follower) if !ticket.is_answered() => follower.step(&self.shared),
-                // Another thread applies what there is.
+                // Another thread applies the waiting entries.
                 _ => Ok(false),
             };
             let pause = if applied.is_ok() {
@@ -262,7 +262,7 @@ impl Replica {
             }
             if end <= (self.shared.clock)() {
                 let reason = match applied {
-                    // Its own words are that nothing was changed, which nobody knows.
+                    // Its own words say that nothing was changed, which is unknown.
                     Err(Error::LogUnavailable { reason }) => reason,
                     Err(error) => error.to_string(),
                     Ok(_) => "the change is in the log, and not applied here yet".into(),
@@ -275,7 +275,7 @@ impl Replica {
     /// Reads a part of the log and applies it. Returns true if there is more.
     ///
     /// Errors: the log or a file cannot be read: the next call tries again, unless
-    /// [`ReplicaStatus::stopped`] says that it cannot help.
+    /// [`ReplicaStatus::stopped`] is set.
     pub fn step(&self) -> Result<bool> {
         if let Some(problem) = self.shared.stopped.lock().clone() {
             return Err(Error::Cluster { problem });
@@ -283,7 +283,7 @@ impl Replica {
         self.follower.lock().step(&self.shared)
     }
 
-    /// Waits until the log has more than was applied, or for that time.
+    /// Waits until the log has unapplied entries, or for that time.
     pub fn wait(&self, at_most: Duration) {
         self.shared.log.wait(self.shared.applied(), at_most);
     }
@@ -322,16 +322,16 @@ impl Replica {
         Ok(())
     }
 
-    /// Tells all nodes that one has left for good: nobody waits for it any more. Returns false if
-    /// it has given a beat after the entry `as_of`, or does so later: it is there then.
+    /// Announces to all nodes that one has left for good: they stop waiting for it. Returns false
+    /// if it has given a beat after the entry `as_of`, or does so later: it is there then.
     pub fn dismiss(&self, node: NodeId, as_of: u64) -> Result<bool> {
         let departure = Departure { node, as_of };
         self.change(vec![Event::Departure(departure)])?;
         Ok(!self.shared.nodes.lock().contains_key(&node))
     }
 
-    /// Tells the other nodes that this one, which accepts nothing, leaves. Does not wait until it
-    /// is applied here.
+    /// Announces to the other nodes that this one, which accepts nothing, leaves. Does not wait
+    /// until the announcement is applied here.
     pub fn depart(&self) -> Result<()> {
         let departure = Departure {
             node: self.shared.node,
@@ -344,8 +344,8 @@ impl Replica {
             .map_or(Ok(()), |it| it.map(drop))
     }
 
-    /// Keeps events that change nothing which another node waits for, until the log is there again.
-    /// Those of a process that ends are lost: the files are fetched again.
+    /// Keeps events that no other node waits for, until the log is available again. When the
+    /// process ends they are lost: the files are fetched again.
     pub(crate) fn announce_later(&self, events: Vec<StateEvent>) {
         let mut unannounced = self.unannounced.lock();
         if unannounced.len() < UNANNOUNCED_FILES_MAX {
@@ -353,7 +353,7 @@ impl Replica {
         }
     }
 
-    /// Appends what was kept while the log was away. Called now and then.
+    /// Appends the events kept while the log was unavailable. Called now and then.
     pub fn announce(&self) -> Result<()> {
         let mut unannounced = std::mem::take(&mut *self.unannounced.lock());
         while !unannounced.is_empty() {
@@ -361,7 +361,7 @@ impl Replica {
             let part: Vec<StateEvent> = unannounced.drain(..count).collect();
             let events = part.iter().cloned().map(Event::State);
             if let Err(error) = self.change(events.collect()) {
-                // Told twice, a file is the same.
+                // Announced twice, a file is the same.
                 unannounced.extend(part);
                 self.announce_later(unannounced);
                 return Err(error);
@@ -375,7 +375,8 @@ impl Replica {
         self.shared.is_beat_wanted.swap(false, Ordering::AcqRel)
     }
 
-    /// Number of the last entry that was applied and is shown. Cost: one load of an atomic.
+    /// Sequence number of the last entry that was applied and is shown. Cost: one load of an
+    /// atomic.
     pub fn applied(&self) -> u64 {
         self.shared.applied()
     }
@@ -387,8 +388,8 @@ impl Replica {
         self.shared.applied().max(obeyed)
     }
 
-    /// Number of the last entry that was applied here and changed accounts or keys, or of one after
-    /// it. Beats, which come all the time, do not raise it. Cost: one load of an atomic.
+    /// Log position up to which changes of accounts and keys are applied; it may be that of a later
+    /// entry. Beats, which come all the time, do not raise it. Cost: one load of an atomic.
     pub fn keys_changed_at(&self) -> u64 {
         self.shared.keys_changed_at.load(Ordering::Acquire)
     }
@@ -398,13 +399,13 @@ impl Replica {
         std::mem::take(&mut *self.shared.touched.lock())
     }
 
-    /// Number of this node.
+    /// Id of this node.
     pub fn node(&self) -> NodeId {
         self.shared.node
     }
 
-    /// Progress of this node in the log. Cost: two locks that are held for a moment, however many
-    /// nodes there are.
+    /// Progress of this node in the log. Cost: two locks that are held for a moment, for any number
+    /// of nodes.
     pub fn progress(&self) -> ReplicaProgress {
         ReplicaProgress {
             applied: self.shared.applied(),
@@ -413,7 +414,7 @@ impl Replica {
         }
     }
 
-    /// State of this node, and of the others as it knows them. Cost: a copy of their list.
+    /// State of this node, and of the others as known to it. Cost: a copy of their list.
     pub fn status(&self) -> ReplicaStatus {
         ReplicaStatus {
             node: self.shared.node,
@@ -425,7 +426,7 @@ impl Replica {
         }
     }
 
-    /// Number of the last entry of the log. Asks the log.
+    /// Sequence number of the last entry of the log. Asks the log.
     pub fn last_entry(&self) -> Result<u64> {
         let state = self
             .shared
@@ -435,10 +436,10 @@ impl Replica {
         Ok(state.last)
     }
 
-    /// Writes a snapshot of the present moment; changes go on being applied meanwhile.
+    /// Writes a snapshot of the present moment, while further changes are applied.
     pub(crate) fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary> {
         let mut follower = self.follower.lock();
-        // Both files say the same position then.
+        // Both files have the same position then.
         follower.store_position(&self.shared)?;
         let mut follower = Some(follower);
         let (catalog, state) = (
@@ -447,21 +448,21 @@ impl Replica {
         );
         catalog.read(|catalog| {
             state.read(|state| {
-                // Both files are read as of now: what is applied from here on is not seen.
+                // Both files are read at this moment: later changes are not seen.
                 drop(follower.take());
                 write_rows(catalog, state, out)
             })
         })
     }
 
-    /// Stores how far both files have applied the log. Called now and then: what changes nothing
-    /// is not noted otherwise.
+    /// Stores the position of both files in the log. Called now and then: entries without changes
+    /// do not store it.
     pub fn store_position(&self) -> Result<()> {
         self.follower.lock().store_position(&self.shared)
     }
 
-    /// Waits for threads that work on the files, and stores the position. Called before they are
-    /// closed.
+    /// Waits for threads that work on the files, and stores the position. Called before the files
+    /// are closed.
     pub(crate) fn close(&self) -> Result<()> {
         let mut follower = self.follower.lock();
         follower.finish_building(&self.shared)?;
@@ -469,11 +470,11 @@ impl Replica {
     }
 }
 
-/// An append after which nothing can be said to be in the log.
+/// A failed append: its entry may be in the log or not.
 struct FailedAppend {
-    /// Answer of those whose changes it has.
+    /// Answer for the callers with changes in it.
     error: Error,
-    /// Reason why nothing is appended or applied any more.
+    /// Reason for which appending and applying have stopped.
     problem: Option<String>,
 }
 
@@ -501,7 +502,7 @@ impl FailedAppend {
         }
     }
 
-    /// An entry was given a number that was applied already.
+    /// The log has given an entry a number that was applied already.
     fn lost_entries(seq: u64, applied: u64) -> Self {
         let problem = format!(
             "entry {seq} was appended to the log, and this node has applied {applied}: the log has \

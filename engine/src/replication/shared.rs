@@ -20,7 +20,7 @@ use crate::log_rows::note_doubt;
 use crate::model::NodeId;
 use crate::state::{State, TouchedCredentials};
 
-/// A clock that is never set back: the time since some moment.
+/// A clock that is never set back: the time since a fixed moment.
 pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Parts of a database that follow the log.
@@ -32,11 +32,11 @@ pub(crate) struct Followed {
     pub(crate) damage: Arc<DamageLog>,
 }
 
-/// A log to attach to, and with what.
+/// A log to attach to, and the parameters.
 pub(crate) struct Attachment {
     pub(crate) log: Arc<dyn Log>,
     pub(crate) clock: MonotonicClock,
-    /// Number of this start of the node.
+    /// Incarnation: a number that is larger at each start of the node.
     pub(crate) incarnation: u64,
     pub(crate) versions: FrameVersions,
 }
@@ -44,27 +44,27 @@ pub(crate) struct Attachment {
 /// State of this node.
 #[derive(Debug, Clone)]
 pub struct ReplicaStatus {
-    /// This node.
+    /// Id of this node.
     pub node: NodeId,
-    /// Number of the log.
+    /// Epoch of the log.
     pub epoch: u64,
     /// Number of the last entry that was applied.
     pub applied: u64,
     /// Nodes that have given a beat and have not left, this one included.
     pub nodes: Vec<NodeStatus>,
-    /// Reason why nothing is applied any more, until the process is started again.
+    /// Reason for which applying has stopped, until the process is started again.
     pub stopped: Option<String>,
-    /// Time of the clock up to which everything that was acknowledged is known to be applied here;
-    /// none before the first beat of this process came back.
+    /// Time of the clock up to which every acknowledged change is known to be applied here; none
+    /// before the first beat of this process came back.
     pub fresh_as_of: Option<Duration>,
 }
 
-/// The part of [`ReplicaStatus`] that health checks look at.
+/// The part of [`ReplicaStatus`] for health checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicaProgress {
     /// Number of the last entry that was applied.
     pub applied: u64,
-    /// True if nothing is applied any more, until the process is started again.
+    /// True once applying has stopped, until the process is started again.
     pub is_stopped: bool,
     /// As [`ReplicaStatus::fresh_as_of`].
     pub fresh_as_of: Option<Duration>,
@@ -77,7 +77,7 @@ pub(super) struct ReplicaShared {
     pub(super) followed: Followed,
     pub(super) node: NodeId,
     pub(super) epoch: u64,
-    /// Number of this start.
+    /// Incarnation of this start.
     pub(super) incarnation: u64,
     /// The last start before this one that has appended, as this data directory knows it.
     pub(super) start_before: Option<u64>,
@@ -85,7 +85,7 @@ pub(super) struct ReplicaShared {
     pub(super) pending: Mutex<HashMap<u64, Vec<Arc<ChangeTicket>>>>,
     /// Number of the last entry that was applied and is shown.
     pub(super) applied: AtomicU64,
-    /// Number of the last entry of which the state is applied: while there is no space for records
+    /// Number of the last entry with its state applied: while there is no space for records
     /// it is ahead.
     pub(super) obeyed: AtomicU64,
     /// False after entries could not be applied.
@@ -95,14 +95,14 @@ pub(super) struct ReplicaShared {
     pub(super) nodes: Mutex<BTreeMap<NodeId, NodeStatus>>,
     pub(super) stopped: Mutex<Option<String>>,
     pub(super) touched: Mutex<TouchedCredentials>,
-    /// Number of the last entry that was applied and changed accounts or keys, or a later one.
+    /// Log position up to which changes of accounts and keys are applied, or a later one.
     pub(super) keys_changed_at: AtomicU64,
     /// True if a beat is due at once: keys have changed.
     pub(super) is_beat_wanted: AtomicBool,
 }
 
 impl ReplicaShared {
-    /// Notes that nothing is applied any more, and why. Whoever waits is told.
+    /// Stops the replica and fails all waiting callers with `problem`.
     pub(super) fn stop(&self, problem: String) -> Error {
         self.stopped.lock().get_or_insert_with(|| problem.clone());
         for (_, tickets) in self.pending.lock().drain() {
@@ -115,7 +115,7 @@ impl ReplicaShared {
     }
 
     /// Errors: rows of this node may be lost, or older than they were. Nothing is applied or
-    /// appended any more, and not after a start either.
+    /// appended, and not after a start either.
     pub(super) fn ensure_believed(&self) -> Result<()> {
         let Some(reason) = self.followed.damage.doubt() else {
             return Ok(());

@@ -26,7 +26,7 @@ use crate::store::{Rows, Span, Store, Table};
 
 const VERSION: u8 = 1;
 const PLACE: &str = "a snapshot of the cluster";
-/// Bytes of rows from which on a block ends.
+/// Size of the rows at which a block ends, in bytes.
 const BLOCK_BYTES: usize = 256 << 10;
 const HEADER: u8 = 0;
 const CATALOG_ROWS: u8 = 1;
@@ -36,15 +36,15 @@ const END: u8 = 3;
 /// Identity of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotSummary {
-    /// Number of the log.
+    /// Epoch of the log.
     pub epoch: u64,
-    /// Last entry of the log that is in it.
+    /// Sequence number of the last entry that it covers.
     pub seq: u64,
     /// Digest of that entry ([`LogEntry::digest`](super::LogEntry::digest)); 0 before the first.
     pub digest: u64,
     /// Sum of the rows: the same on all nodes.
     pub state_hash: u64,
-    /// Number of rows.
+    /// Count of rows.
     pub rows: u64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn write_rows(
     header.put_raw(&sums.1.to_le_bytes());
     let mut writer = BlockWriter { out, rows: 0 };
     writer.put_block(&header.finish())?;
-    // Which frames were applied goes with the rows: one that is in the log again is skipped by all.
+    // The applied frames are among the rows: all nodes skip a frame that is in the log again.
     for table in SHARED_CATALOG_TABLES.iter().chain([&CLUSTER]) {
         writer.put_table(CATALOG_ROWS, catalog, *table)?;
     }
@@ -141,10 +141,10 @@ fn begin_block(kind: u8, table: Table) -> Encoder {
     block
 }
 
-/// Puts the rows of a snapshot into two empty files, and lets them follow the log from there.
+/// Puts the rows of a snapshot into two empty files, and makes them follow the log from there.
 ///
-/// Errors: the snapshot is not whole, or its rows do not have the sum that it says. The files are
-/// of no use then.
+/// Errors: the snapshot is incomplete, or its rows do not have the stated sum. The files are
+/// unusable then.
 pub(crate) fn load_rows(
     from: &mut dyn Read,
     catalog: &Store,
@@ -251,7 +251,7 @@ fn read_block(from: &mut dyn Read) -> Result<Vec<u8>> {
     Ok(block)
 }
 
-/// Errors: there are bytes after the last block. Nothing that wrote the snapshot put them there.
+/// Errors: there are bytes after the last block, which no writer of snapshots puts there.
 fn ensure_end(from: &mut dyn Read) -> Result<()> {
     let mut byte = [0];
     match from.read_exact(&mut byte) {

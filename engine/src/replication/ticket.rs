@@ -1,4 +1,4 @@
-//! Changes of one caller, on their way through the log.
+//! Changes of one caller that go through the log.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(crate) enum EventOutcome {
 pub(crate) struct ChangeTicket {
     pub(super) events: Mutex<Vec<Event>>,
     pub(super) events_count: usize,
-    /// About the bytes that they take in a frame.
+    /// Approximate size of the changes in a frame, in bytes.
     pub(super) bytes: usize,
     answer: Mutex<Answer>,
     answered: Condvar,
@@ -44,7 +44,7 @@ impl ChangeTicket {
         }
     }
 
-    /// Gives the answer, unless there is one.
+    /// Gives the answer, unless there is one already.
     pub(super) fn answer(&self, given: Result<Vec<EventOutcome>>) {
         let mut answer = self.answer.lock();
         if matches!(*answer, Answer::Waiting) {
@@ -53,10 +53,10 @@ impl ChangeTicket {
         }
     }
 
-    /// Waits for the answer and takes it; `None` if there is none within that time.
+    /// Waits for the answer and takes it; `None` if none arrives within that time.
     pub(super) fn take(&self, at_most: Duration) -> Option<Result<Vec<EventOutcome>>> {
         let mut answer = self.answer.lock();
-        // A spurious wake-up only makes the caller come again early.
+        // A spurious wake-up only makes the caller return early.
         if matches!(*answer, Answer::Waiting) {
             self.answered.wait_for(&mut answer, at_most);
         }
@@ -95,7 +95,7 @@ pub(super) fn of_catalog(outcomes: Vec<EventOutcome>) -> Vec<CatalogOutcome> {
     of_catalog.collect()
 }
 
-/// About the bytes of an event in a frame, and not fewer.
+/// Approximate size of an event in a frame, in bytes; never too small.
 fn bytes_of(event: &Event) -> usize {
     const ID_BYTES: usize = 24;
     const ROW_BYTES: usize = 48;

@@ -17,15 +17,15 @@ pub(super) struct PageRequest<'w> {
     pub(super) needs_docs: bool,
     /// Weighs matches by the `release` of the request, if it has one.
     pub(super) weigher: Option<&'w Weigher<'w>>,
-    /// Hits that are not needed are counted only. [`Needed::ALL`] with a weigher.
+    /// Hits that are needed; the others are only counted. [`Needed::ALL`] with a weigher.
     pub(super) needed: Needed<'w>,
     /// Order of the hits.
     pub(super) order: HitOrder,
 }
 
 impl PageRequest<'_> {
-    /// Hits of this relevance, or a worse one, that still fill the page, if the segment has given
-    /// `found_count` better ones.
+    /// Number of hits of this relevance, or a worse one, that the page still lacks, if the segment
+    /// has given `found_count` better ones.
     pub(super) fn missing_count(&self, relevance: u8, found_count: usize) -> usize {
         let better_count = self.needed.preceding_count(relevance) + found_count;
         self.size.saturating_sub(better_count)
@@ -44,9 +44,9 @@ impl PageRequest<'_> {
 
 /// Matches of one branch.
 pub(super) struct BranchResult {
-    /// Number of documents that match.
+    /// Count of documents that match.
     pub(super) total: u64,
-    /// The best of them, in order: a page, or all that are needed if they are fewer.
+    /// The best matches, in order: a page, or all that are needed if they are fewer.
     pub(super) best: Vec<Ranked>,
     /// All matching documents; may be `None` if they were not needed.
     pub(super) docs: Option<DocSet>,

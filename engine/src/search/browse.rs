@@ -1,8 +1,8 @@
-//! Lists without words: the newest records, those of a title, and how many a title has of each
-//! episode. For pages; the API has no such request.
+//! Lists without words: the newest records, those of a title, and the counts of a title's episodes.
+//! For pages; the API has no such request.
 //!
 //! Documents of a segment are numbered newest first, so a list of one segment is a prefix of its
-//! documents. Lists of several segments are merged by time and id, as hits are.
+//! documents. Lists of several segments are merged by time and id, like hits.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ use super::snapshot::{Snapshot, id_of};
 /// Records of a list, newest first.
 #[derive(Debug, Clone)]
 pub struct Listing<'a> {
-    /// The records of the page that was asked for.
+    /// The records of the requested page.
     pub docs: Vec<Doc<'a>>,
-    /// True if there are more records after them.
+    /// True if more records follow.
     pub has_more: bool,
 }
 
@@ -37,14 +37,14 @@ pub struct EpisodeSlot {
     pub episode: Option<u16>,
 }
 
-/// Records of a title that are listed.
+/// Records of a title to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitlePart {
     /// All, newest first.
     All,
-    /// Those of a season: its packs, then its episodes in order, each newest first.
+    /// Records of a season: its packs, then its episodes in order, each newest first.
     Season(u16),
-    /// Those of an episode, or of a film, newest first.
+    /// Records of an episode, or of a film, newest first.
     Slot(EpisodeSlot),
 }
 
@@ -57,7 +57,7 @@ impl TitlePart {
         }
     }
 
-    /// The place of a record before its time counts.
+    /// Sort key of a record that precedes its time.
     fn rank(self, slot: EpisodeSlot) -> u16 {
         match self {
             Self::Season(_) => slot.episode.unwrap_or(0),
@@ -71,13 +71,13 @@ impl TitlePart {
 pub struct ListPage {
     /// Records before the page.
     pub skipped: usize,
-    /// Records of the page, at most.
+    /// Maximum number of records on the page.
     pub size: usize,
 }
 
 impl ListPage {
-    /// Records that a segment must deliver: the page, those before it, and one that tells if there
-    /// are more.
+    /// Number of records that a segment must deliver: the page, those before it, and one more,
+    /// which shows that there is a next page.
     fn needed(self) -> usize {
         let needed = self.skipped.saturating_add(self.size).saturating_add(1);
         needed.min(LISTED_DOCS_MAX)
@@ -87,8 +87,8 @@ impl ListPage {
 impl Snapshot {
     /// The active records that pass the filters, newest first.
     ///
-    /// Cost: a probe of each document until the page is full. Where the filters are selective, they
-    /// are listed from their smallest set instead. Nothing beyond [`LISTED_DOCS_MAX`] is listed.
+    /// Cost: a probe of each document until the page is full. With selective filters, they are
+    /// listed from their smallest set instead. Only the first [`LISTED_DOCS_MAX`] can be listed.
     pub fn newest(&self, filters: &Filters, page: ListPage) -> Result<Listing<'_>> {
         self.list(filters, page, |part| {
             let docs = newest_of(part.context, &part.filter, page.needed())?;
@@ -116,7 +116,7 @@ impl Snapshot {
     /// The active records of an uploader with exactly this name among the `read_max` newest of the
     /// snapshot, newest first.
     ///
-    /// Nothing lists the records of an uploader: this reads the end of each of these records. Cost:
+    /// There is no list of an uploader's records: this reads the end of each of the newest. Cost:
     /// about 100 ns for each.
     pub fn newest_of_uploader(
         &self,
@@ -145,7 +145,7 @@ impl Snapshot {
         })
     }
 
-    /// Number of active records of a title for each of its episodes. Cost: a read of the columns
+    /// Counts of active records of a title for each of its episodes. Cost: a read of the columns
     /// for each record of the title.
     pub fn episodes_of_title(&self, number: u64) -> Result<BTreeMap<EpisodeSlot, u32>> {
         let query = Query::new(Filters::default(), 1);
@@ -171,7 +171,7 @@ impl Snapshot {
         Ok(terms.nth(number))
     }
 
-    /// Number of active records by language and region. Cost: a look at the language of each
+    /// Counts of active records by language and region. Cost: a look at the language of each
     /// deleted document, and a count of documents for each language.
     pub fn language_counts(&self) -> Result<BTreeMap<LanguageTerm, u64>> {
         read_whole(self.segments(), || {
@@ -196,7 +196,7 @@ impl Snapshot {
         })
     }
 
-    /// The flags that are true of a record of this snapshot. Cost: a read of its columns.
+    /// The flags that are true for a record of this snapshot. Cost: a read of its columns.
     pub fn flags_of(&self, doc: &Doc<'_>) -> Result<FlagSet> {
         let view = self.parts()[doc.part_idx as usize].0.view()?;
         Ok(view.columns().get(doc.number).flags)
@@ -236,7 +236,7 @@ impl Snapshot {
     }
 
     /// Takes the next document of a merge, and lists it if it is wanted and on the page. Returns
-    /// false when the page is complete, or nothing is left.
+    /// false when the page is complete, or no document is left.
     fn merge_next<'a>(
         &'a self,
         merge: &mut ListMerge<'a>,
@@ -296,7 +296,7 @@ impl Snapshot {
     }
 }
 
-/// A merge of the lists of segments that is under way.
+/// A merge of the lists of segments in progress.
 struct ListMerge<'a> {
     heads: Vec<ListHead<'a>>,
     page: ListPage,
@@ -319,7 +319,7 @@ impl<'a> ListMerge<'a> {
     }
 }
 
-/// A document, and its place before its time counts.
+/// A document, after its sort key that precedes its time.
 type RankedDoc = (u16, u32);
 
 fn slot_of(part: &SegmentSearch<'_>, doc: u32) -> EpisodeSlot {

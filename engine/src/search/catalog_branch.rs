@@ -1,9 +1,9 @@
 //! The `catalog_id` and `public_id` branches over one segment.
 //!
-//! Example: `catalog_id=tt0411008` is a series with 2 packs of its own and 500 episodes whose
-//! parent it is. Both posting lists are stored with their counts: without filters the total is 502
-//! and the page is the 2 packs (fit 0), then the newest episodes (fit 1). With `query=lost s02e03`
-//! as well, episode 3 of season 2 has fit 0, and other episodes rank last (relevance 9).
+//! Example: `catalog_id=tt0411008` is a series with 2 packs of its own and 500 episodes that have
+//! it as their parent. Both posting lists are stored with their counts: without filters the total
+//! is 502 and the page is the 2 packs (fit 0), then the newest episodes (fit 1). With `query=lost
+//! s02e03` as well, episode 3 of season 2 has fit 0, and other episodes rank last (relevance 9).
 
 use std::ops::ControlFlow;
 
@@ -46,8 +46,8 @@ pub(super) fn search_catalog(
     let mut parent_docs = Vec::new();
     parent.decode(&mut parent_docs);
     filter.retain(&mut parent_docs)?;
-    // Documents with the id itself match whatever episode is named: SEARCH.md 5.2 is about those
-    // that match by the id of their series only.
+    // Documents with the id itself match for any named episode: SEARCH.md 5.2 concerns those that
+    // match only by the id of their series.
     let mut docs = Vec::new();
     own.decode(&mut docs);
     filter.retain(&mut docs)?;
@@ -81,7 +81,7 @@ pub(super) fn search_catalog(
 }
 
 /// Ranks documents of the id: the first ones of each fit, until those of the best fit fill a page.
-/// All if they are weighed.
+/// Ranks all if they are weighed.
 fn rank_first(
     docs: &[u32],
     best_fit: u8,

@@ -1,13 +1,13 @@
-//! The rank that a hit must have to reach the page, by the hits of other segments.
+//! The rank that a hit needs to reach the page, given the hits of other segments.
 //!
-//! Segments are searched one after the other, the newest first. Once those before have given a page
-//! of hits up to some rank, a later segment need not find others: its hits of a worse rank come
-//! after that page, and so do those of the same rank if they are older. They are counted only.
+//! Segments are searched one after the other, the newest first. Once the earlier ones have given a
+//! page of hits up to some rank, a later segment need not find others: its hits of a worse rank
+//! come after that page, and so do those of the same rank if they are older. They are only counted.
 //!
 //! Example: `query=que`, a page of 100. A delta of the last 4,000 records gives 100 hits of
-//! relevance 6. Of all older segments the titles with "que" are still asked for, which give
-//! relevance 2 to 4; their other hits, tens of thousands, are never ranked. Had the delta given 90,
-//! the next segment would stop at the tenth of its own.
+//! relevance 6. All older segments are searched only for titles with "que", which give relevance 2
+//! to 4; their other hits, tens of thousands, are never ranked. Had the delta given 90, the next
+//! segment would stop at the tenth of its own.
 
 use crate::error::Result;
 use crate::index::Segment;
@@ -18,13 +18,13 @@ use super::top::Ranked;
 const RELEVANCES: usize = 10;
 const FITS: usize = 8;
 
-/// Ranks of the hits of the segments that were searched so far.
+/// Ranks of the hits of the segments searched up to now.
 pub(super) struct PageRanks<'s> {
     page_size: usize,
-    /// Number of hits by relevance, then fit. Hits that cannot be on the page may be left out.
+    /// Counts of hits by relevance, then fit. Hits that cannot be on the page may be left out.
     counts: [usize; RELEVANCES * FITS],
     hits_count: usize,
-    /// Of the segments with hits, that with the oldest document.
+    /// The segment with the oldest document, of the segments with hits.
     oldest: Option<&'s Segment>,
 }
 
@@ -59,7 +59,7 @@ impl<'s> PageRanks<'s> {
         Ok(())
     }
 
-    /// The hits that the page needs of a segment.
+    /// The hits of a segment that the page needs.
     ///
     /// Hits must have no missing weight: one of an older segment may lack less of a release.
     pub(super) fn needed(&self, segment: &Segment) -> Result<Needed<'_>> {
@@ -90,25 +90,25 @@ impl<'s> PageRanks<'s> {
     }
 }
 
-/// The hits that the page needs of a segment, by those of the ones before.
+/// The hits of a segment that the page needs, given those of earlier segments.
 #[derive(Clone, Copy)]
 pub(super) struct Needed<'r> {
     /// Hits of the segment that do not precede this one cannot be on the page.
     pub(super) cutoff: Ranked,
     ranks: Option<&'r PageRanks<'r>>,
-    /// True if all those hits precede those of equal rank of the segment.
+    /// True if all those hits precede the segment's hits of equal rank.
     are_newer: bool,
 }
 
 impl Needed<'_> {
-    /// All hits, as far as a page goes.
+    /// All hits that a page can hold.
     pub(super) const ALL: Self = Self {
         cutoff: Ranked::LAST,
         ranks: None,
         are_newer: false,
     };
 
-    /// Number of hits of other segments that precede all hits of this relevance of the segment.
+    /// Count of hits of other segments that precede all hits of this relevance of the segment.
     pub(super) fn preceding_count(&self, relevance: u8) -> usize {
         let Some(ranks) = self.ranks else {
             return 0;

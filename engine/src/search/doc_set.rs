@@ -2,9 +2,9 @@
 //!
 //! Two strategies, chosen by the size of the smallest clause:
 //!
-//! - *List*, when it has at most 1/64 of the documents. `query=breaking bad` over 350,000
-//!   documents: "breaking" has 400, below 5,468. Its 400 numbers are listed, and the list
-//!   is reduced by "bad" (900 numbers, searched by galloping), then by the filters, to 120.
+//! - *List*, up to 1/64 of the documents. `query=breaking bad` over 350,000 documents: "breaking"
+//!   has 400, below 5,468. Its 400 numbers are listed, and the list is reduced by "bad" (900
+//!   numbers, searched by galloping), then by the filters, to 120.
 //! - *Bits*, otherwise. `query=the of` has 90,000 and 60,000: each set becomes 350,000 bits, and
 //!   5,469 words are combined with "and". When a clause of titles is next and few documents are
 //!   left, those are listed and probed instead.
@@ -21,11 +21,11 @@ use crate::plan::{Clause, Filter, PlanContext};
 pub(super) enum DocSet {
     /// Ascending.
     List(Vec<u32>),
-    /// A bit each, and their number.
+    /// A bit for each document, and the count of set bits.
     Bits(Bits, u64),
 }
 
-/// Matching documents of a block of 65,536, at least one.
+/// Matching documents of a block of 65,536; never empty.
 pub(super) enum DocBlock<'d> {
     /// Ascending.
     List(&'d [u32]),
@@ -39,7 +39,7 @@ impl DocSet {
         Self::List(Vec::new())
     }
 
-    /// Number of documents.
+    /// Count of documents.
     pub(super) fn len(&self) -> u64 {
         match self {
             Self::List(docs) => docs.len() as u64,
@@ -58,7 +58,7 @@ impl DocSet {
         }
     }
 
-    /// Calls `each` with the number and the documents of each block that has some, ascending, until
+    /// Calls `each` with the index and the documents of each block that has some, ascending, until
     /// it breaks.
     pub(super) fn try_for_each_block(
         &self,
@@ -101,7 +101,7 @@ impl DocSet {
     /// Documents of either set.
     pub(super) fn union(self, other: Self) -> Self {
         match (self, other) {
-            // Usually one side is empty: then the other is passed on as it is.
+            // Usually one side is empty: then the other is passed on unchanged.
             (only, other) | (other, only) if other.len() == 0 => only,
             (Self::List(mut docs), Self::List(more)) => {
                 docs.extend(more);
@@ -152,9 +152,9 @@ impl DocSet {
 
 /// Documents that satisfy all clauses and are accepted by the filter.
 ///
-/// The order of work changes the cost only, never the result: an intersection is the same whatever
-/// comes first. The smallest set of the branch or of the filter does, because no list grows
-/// afterwards. Cost: linear in the smallest set, or a bit of every document for each set.
+/// The order of work changes only the cost, never the result. The smallest set of the branch or of
+/// the filter comes first, because no list grows afterwards. Cost: linear in the smallest set, or a
+/// bit of every document for each set.
 pub(super) fn intersect(
     context: &PlanContext<'_>,
     filter: &Filter<'_>,
@@ -168,8 +168,8 @@ pub(super) fn intersect(
         None
     } else {
         let smallest_filter = filter.clauses()?.iter().min_by_key(|it| it.size_max());
-        // The documents of titles are asked for their columns as they are read, those of a filter
-        // are sought among the titles afterwards: twice the cost.
+        // Documents of titles are checked against the columns at once, those of a filter are sought
+        // among the titles afterwards: twice the cost.
         let is_titled = ordered.first().is_some_and(|clause| is_titled(clause));
         let share = if is_titled { 2 } else { 1 };
         smallest_filter.filter(|clause| clause.size_max() * share < smallest)

@@ -1,5 +1,5 @@
-//! The `query` branch over one segment, when no record has its words: titles that are written in
-//! another way (SEARCH.md 4.10).
+//! The `query` branch over one segment, when no record has its words: titles in another spelling
+//! (SEARCH.md 4.10).
 
 use crate::error::Result;
 use crate::plan::{Filter, FitRule, PlanContext, episode_clause, keyed_docs, year_clause};

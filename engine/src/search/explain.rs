@@ -1,4 +1,4 @@
-//! Explanation of a search: how it is parsed, planned and ranked, as text for people.
+//! Explanation of a search: its parsing, plan and ranking, as text for people.
 //!
 //! It plans and runs the search again step by step; nothing here is on the path of a request.
 
@@ -23,12 +23,12 @@ use super::segment_search::{ParsedQuery, SegmentSearch};
 /// Parsing, plan and ranking of one request.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// Each criterion as it was parsed.
+    /// Each criterion in its parsed form.
     pub criteria: Vec<String>,
     /// Work in each segment.
     pub segments: Vec<SegmentExplanation>,
-    /// True if no record matched the words as they are, so that typos were tried, unless too many
-    /// words may have them; false again if another reading was tried after them.
+    /// True if no record matched the exact words, so that typos were tried, unless too many words
+    /// may have them; false again if another reading was tried after them.
     pub is_typo_search: bool,
     /// True if no record matched with typos either, and the `query` or `title` as a name did.
     pub is_name_search: bool,
@@ -38,7 +38,7 @@ pub struct Explanation {
     pub hits: Vec<HitExplanation>,
     /// Nanoseconds of the whole search.
     pub nanoseconds: u64,
-    /// Values of the cost model by which strategies were chosen.
+    /// Values of the cost model that decided the strategies.
     pub cost_model: Vec<CostValue>,
 }
 
@@ -47,7 +47,7 @@ pub struct Explanation {
 pub struct CostValue {
     /// Name of the value.
     pub name: &'static str,
-    /// The value; of a share, its divisor.
+    /// The value; for a share, its divisor.
     pub value: u64,
     /// Unit of the value.
     pub unit: &'static str,
@@ -56,9 +56,9 @@ pub struct CostValue {
 /// Work of a search in one segment.
 #[derive(Debug, Clone)]
 pub struct SegmentExplanation {
-    /// Its name.
+    /// Name of the segment.
     pub name: String,
-    /// Number of its documents, deleted ones included.
+    /// Count of the segment's documents, deleted ones included.
     pub docs_count: u32,
     /// The steps, in order.
     pub steps: Vec<PlanStep>,
@@ -72,7 +72,7 @@ pub struct PlanStep {
     /// Documents: an upper bound for a planned set, the exact number for a result. Titles, for the
     /// steps that collect titles.
     pub docs_count: u64,
-    /// Nanoseconds, of steps that were timed.
+    /// Nanoseconds, for steps that were timed.
     pub nanoseconds: Option<u64>,
 }
 
@@ -81,17 +81,17 @@ pub struct PlanStep {
 pub struct HitExplanation {
     /// The record.
     pub id: String,
-    /// Its relevance.
+    /// Relevance of the hit.
     pub relevance: u8,
-    /// Its fit.
+    /// Fit of the hit.
     pub fit: u8,
-    /// Reason why its fit is not 0.
+    /// Reason for a fit above 0.
     pub fit_reason: Option<&'static str>,
     /// Meaning of the relevance.
     pub meaning: &'static str,
-    /// Its missing weight.
+    /// Missing weight of the hit.
     pub missing: u8,
-    /// The release words, if it was weighed by any, and which of them it has.
+    /// The release words, if any decided its rank, and which of them it has.
     pub release_words: Vec<WordOfRelease>,
 }
 
@@ -104,7 +104,7 @@ impl Snapshot {
     /// Explains a search; `clock` gives nanoseconds.
     pub fn explanation(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<Explanation> {
         let parsed = ParsedQuery::new(query);
-        // The real search first: its time is the one to report, and it decides about typos.
+        // The real search first: its time is reported, and it decides about typos.
         let began = clock();
         let (hits, reading) = self.search_reading(query)?;
         let nanoseconds = clock() - began;
@@ -191,7 +191,7 @@ fn steps(
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<PlanStep>> {
     let mut steps = Vec::new();
-    // The steps are taken one segment after the other.
+    // The steps run in one segment after the other.
     drop(taken(part, parsed));
     for clause in part.filter.clauses()? {
         let what = subject_text(clause.subject(), &[]);
@@ -254,7 +254,7 @@ fn word_steps(
     Ok(words)
 }
 
-/// Steps of the `query` branch for titles that are written in another way, and its result.
+/// Steps of the `query` branch for titles in another spelling, and its result.
 fn equal_title_steps(
     part: &SegmentSearch<'_>,
     parsed: &ParsedQuery<'_>,
@@ -331,7 +331,7 @@ fn name_steps(
     Ok(Some(found))
 }
 
-/// Steps that were taken since this was called last.
+/// Steps since the last call.
 fn taken(part: &SegmentSearch<'_>, parsed: &ParsedQuery<'_>) -> Vec<PlanStep> {
     let words = parsed.free_text.as_ref().map(distinct_words);
     let words = words.unwrap_or_default();
@@ -354,7 +354,7 @@ fn distinct_words<'p>(text: &'p ParsedText<'_>) -> Vec<&'p str> {
     words
 }
 
-/// Reason why the fit of a hit is not 0, the weightiest of several (SEARCH.md 5.3).
+/// The weightiest reason for a fit above 0 (SEARCH.md 5.3).
 fn fit_reason(
     prepared: &[(usize, SegmentSearch<'_>)],
     reading: QueryReading,

@@ -1,4 +1,4 @@
-//! Explanation of names: how a value was read, and what was looked up for it.
+//! Explanation of names: the parsed value and its look-ups.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,7 @@ use super::explain_release::weighted;
 use super::reading::QueryReading;
 use super::segment_search::ParsedQuery;
 
-/// The name that was read, if one was, the look-ups that were tried, and the one that found
-/// something.
+/// The parsed name, if there is one, the tried look-ups, and the successful one.
 pub(super) fn describe_names(parsed: &ParsedQuery<'_>, reading: QueryReading) -> Vec<String> {
     let mut lines = Vec::new();
     let release = parsed.release_name();
@@ -115,7 +114,7 @@ fn describe_name(names: &NameLookups) -> String {
     text
 }
 
-/// The name of a release as it was read, and the weights of its tail.
+/// The parsed name of a release, and the weights of its tail.
 fn describe_release_name(parsed: &ParsedQuery<'_>, name: &ReleaseName<'_>) -> String {
     let mut text = format!(
         "query as the name of a release: name [{}]",

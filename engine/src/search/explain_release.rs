@@ -1,4 +1,4 @@
-//! Explanation of releases: which words agree.
+//! Explanation of releases: the words that agree.
 
 use crate::error::Result;
 use crate::plan::has_word;
@@ -9,12 +9,12 @@ use super::hits::Hit;
 use super::reading::QueryReading;
 use super::segment_search::ParsedQuery;
 
-/// A release word of a request, and whether a hit has it.
+/// A release word of a request, and the weight that a hit lacks of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordOfRelease {
     /// The word, folded.
     pub word: String,
-    /// Its weight (SEARCH.md 5.6).
+    /// Weight of the word (SEARCH.md 5.6).
     pub weight: u8,
     /// Weight that the hit lacks of it: none if it has the word, little if it has another one of
     /// the family.
@@ -58,7 +58,7 @@ pub(super) fn weighted(words: &[ReleaseWord<'_>]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// The words by which a hit was weighed (SEARCH.md 5.5); none if it was not.
+/// The words by which a hit was weighed (SEARCH.md 5.5); empty if it was not.
 pub(super) fn words_of_release(
     snapshot: &Snapshot,
     parsed: &ParsedQuery<'_>,

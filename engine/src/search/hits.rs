@@ -10,7 +10,7 @@ pub struct Hit {
     pub(super) part_idx: u32,
     /// The document.
     pub(super) doc: u32,
-    /// Smallest relevance of all branches by which it matches: 0 is best, 9 is worst (SEARCH.md 5).
+    /// Smallest relevance of the matching branches: 0 is best, 9 is worst (SEARCH.md 5).
     pub relevance: u8,
     /// Fit of that match, 0 to 7 (SEARCH.md 5.3).
     pub fit: u8,
@@ -18,8 +18,7 @@ pub struct Hit {
     pub missing: u8,
 }
 
-/// First hits of a search, in order, and the number of all matches. Valid only with the snapshot
-/// that it came from.
+/// First hits of a search, in order, and the number of all matches. Valid only with their snapshot.
 #[derive(Debug, Clone)]
 pub struct Hits {
     pub(super) snapshot_id: u64,
@@ -28,7 +27,7 @@ pub struct Hits {
 }
 
 /// Location of one active record in a snapshot, looked up once for all answers with the record.
-/// Valid only with the snapshot that it came from.
+/// Valid only with that snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordLocation {
     /// Its id.
@@ -45,8 +44,8 @@ pub struct RecordLocation {
     pub upstream_downloads: u32,
 }
 
-/// First hits of a search with their locations, and the number of all matches. Valid only with the
-/// snapshot that it came from.
+/// First hits of a search with their locations, and the number of all matches. Valid only with
+/// their snapshot.
 #[derive(Debug, Clone)]
 pub struct LocatedHits {
     pub(super) snapshot_id: u64,
@@ -61,7 +60,7 @@ pub struct Doc<'a> {
     pub(super) stored: StoredDoc<'a>,
     /// Index of its segment in the snapshot.
     pub(super) part_idx: u32,
-    /// Its number in the segment.
+    /// Number of the document in its segment.
     pub(super) number: u32,
 }
 
@@ -81,7 +80,7 @@ impl Hits {
         &self.hits
     }
 
-    /// Number of hits: at most the page size.
+    /// Count of hits, up to the page size.
     pub fn len(&self) -> usize {
         self.hits.len()
     }
@@ -108,7 +107,7 @@ impl LocatedHits {
         &self.locations
     }
 
-    /// Bytes of memory in use, for the bound of a cache.
+    /// Size in memory, in bytes, for the bound of a cache.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.locations)
     }
@@ -120,7 +119,7 @@ impl<'a> Doc<'a> {
         self.id
     }
 
-    /// Returns true if both are one document of one snapshot.
+    /// Returns true if both are the same document of one snapshot.
     pub(crate) fn is_at(&self, other: &Self) -> bool {
         (self.part_idx, self.number) == (other.part_idx, other.number)
     }
@@ -135,18 +134,17 @@ impl<'a> Doc<'a> {
         self.stored.downloads()
     }
 
-    /// The time at which it was posted, as answers have it: the order of these texts is that of the
-    /// times.
+    /// The time at which it was posted, in the form of answers: these texts sort like the times.
     pub fn posted_at(&self) -> Option<&'a [u8]> {
         self.stored.time()
     }
 
-    /// Its catalog id.
+    /// Catalog id of the record.
     pub fn catalog_id(&self) -> Option<CatalogId> {
         self.stored.catalog_id()
     }
 
-    /// Number of the catalog id of its series.
+    /// Numeric part of the series' catalog id.
     pub fn parent_catalog_number(&self) -> Option<u64> {
         self.stored.parent_catalog_number()
     }

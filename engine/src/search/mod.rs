@@ -1,7 +1,7 @@
 //! Search: a plan over a snapshot gives ranked hits and their total.
 //!
 //! A request has up to four branches (SEARCH.md 4), each in a file of its own. Every branch is run
-//! in every segment; the documents of all are counted once, the best of each are merged.
+//! in every segment; each matching document counts once, and the best of each are merged.
 
 mod branch;
 mod browse;

@@ -1,8 +1,9 @@
 //! The `query` or `title` branch over one segment, by one look-up of a name (SEARCH.md 4.13 to
 //! 4.16).
 //!
-//! Of up to two dozen look-ups at most one finds something, and most find no title: what a record
-//! must satisfy beyond it, and the words that order the matches, are looked up when a title is.
+//! Of up to two dozen look-ups no more than one matches, and most find no title: the further
+//! conditions on a record, and the words that order the matches, are looked up once a title is
+//! found.
 
 use crate::error::Result;
 use crate::plan::{Filter, NamePlan, PlanContext, keyed_docs, word_clauses};
@@ -15,7 +16,7 @@ use super::top::Ranked;
 /// Relevance of every match.
 const RELEVANCE: u8 = 8;
 
-/// Matches of a look-up in one segment, at least one.
+/// Matches of a look-up in one segment; never empty.
 pub(super) struct FoundName<'a, 'n> {
     plan: NamePlan<'a, 'n>,
     /// Ascending.

@@ -1,10 +1,9 @@
 //! A `query` of a single word without filters over one segment: its documents are never listed, and
-//! their number is stored.
+//! their count is stored.
 //!
 //! Example: `query=los` has 3,000 documents with the word; 2,100 more have a title word that begins
-//! with it ("lost"). Both numbers are stored: the total is 5,100, less the deleted ones. Only if
-//! the 3,000 did not fill the page, or the second number is not stored, are the 2,100 documents
-//! read.
+//! with it ("lost"). Both counts are stored: the total is 5,100, less the deleted ones. The 2,100
+//! documents are read only if the 3,000 did not fill the page, or the second count is not stored.
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +16,7 @@ use super::tiered_top::{Candidates, TierSize, Tiers, select_best};
 use super::top::{Ranked, Top};
 use super::word_tiers::WordTiers;
 
-/// Relevance of the documents with the word, whose titles do not have it.
+/// Relevance of the documents that have the word, but not in their title.
 const OWN_RELEVANCE: u8 = 6;
 /// Relevance of the documents that match by the prefix rule.
 const PREFIX_RELEVANCE: u8 = 7;
@@ -48,7 +47,7 @@ pub(super) fn search_one_word(
     })
 }
 
-/// Number of live documents that the prefix rule adds; offers them to a page that is not complete.
+/// Counts the live documents that the prefix rule adds; offers them to a page that is not complete.
 fn add_prefixed(
     plan: &OneWordPlan<'_>,
     live: &LiveDocs<'_>,

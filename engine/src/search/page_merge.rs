@@ -1,12 +1,12 @@
 //! The page of all segments, merged from the best of each (SEARCH.md 5).
 //!
-//! Each segment gives at most a page, in order. Document numbers mean nothing across segments, so
-//! documents of equal rank are ordered by their times and ids, which stand in the stored documents:
-//! several cache misses each. So few are read:
+//! Each segment gives up to a page, in order. Document numbers cannot be compared across segments,
+//! so documents of equal rank are ordered by their times and ids, which are in the stored
+//! documents: several cache misses each. So few are read:
 //!
-//! - Segments whose times overlap are a group; all documents of a group are newer than those of the
-//!   next one. Hits of one rank are taken group by group, and of a group that is one segment
-//!   without reading any: after imports, say, whose records are newer than the catalog.
+//! - Segments that overlap in time are a group; all documents of a group are newer than those of
+//!   the next one. Hits of one rank are taken group by group, and from a group that is one segment
+//!   without reading any: after an import of records that are newer than the catalog, say.
 //! - In a group of several segments all hits that precede the best of the other segments are taken
 //!   at once, as far as galloping finds them: a segment of old documents that a re-import moved
 //!   gives one hit here and there, between long runs of the others.
@@ -27,7 +27,7 @@ pub(super) struct PageRun<'a> {
     part_idx: u32,
     segment: &'a Segment,
     rest: &'a [Ranked],
-    /// Position of its first document, once it was asked for.
+    /// Position of its first document, once it was read.
     head: OnceCell<AnswerPosition<'a>>,
 }
 
@@ -98,13 +98,14 @@ impl<'a> PageRun<'a> {
         Ok(position.precedes(&other.head()?))
     }
 
-    /// Number of documents, at most `limit`, that precede the first of another run; the first does.
+    /// Count of the documents, up to `limit`, that precede the first of another run; the first
+    /// does.
     fn count_before(&self, other: &Self, limit: usize) -> Result<usize> {
         let to = limit.min(self.rest.len());
         try_gallop(1, to, |idx| self.precedes(idx, other))
     }
 
-    /// Number of documents, at most `limit`, of the rank of the first.
+    /// Count of the documents, up to `limit`, that have the rank of the first.
     fn count_of_rank(&self, rank: u32, limit: usize) -> usize {
         let first = self.rest.iter().take(limit);
         first.take_while(|ranked| ranked.rank() == rank).count()
@@ -127,11 +128,13 @@ impl<'a> PageRun<'a> {
     }
 }
 
-/// The first `page_size` documents of all runs, which come in the order of their newest documents.
+/// The first `page_size` documents of all runs, which are given in the order of their newest
+/// documents.
 ///
 /// Cost: a comparison of each run with each rank, and for segments that do not overlap in time no
-/// document is read. In a group, for each change from one run to another a comparison with each
-/// run, and documents as the logarithm of the hits between two changes. Errors: a damaged block.
+/// document is read. In a group, each change from one run to another costs a comparison with each
+/// run, and reads of documents logarithmic in the hits between two changes. Errors: a damaged
+/// block.
 pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Result<Vec<Hit>> {
     runs.retain(|run| !run.rest.is_empty());
     let groups = groups(&runs)?;
@@ -147,11 +150,11 @@ pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Resul
     Ok(hits)
 }
 
-/// Runs whose segments overlap in time, as ranges of `runs`. All documents of a group are newer
-/// than those of the next one.
+/// Groups of runs with segments that overlap in time, as ranges of `runs`. All documents of a group
+/// are newer than those of the next one.
 fn groups(runs: &[PageRun<'_>]) -> Result<Vec<Range<usize>>> {
     let mut groups: Vec<Range<usize>> = Vec::with_capacity(runs.len());
-    // Of the segments so far, that with the oldest document.
+    // The segment with the oldest document, up to now.
     let mut oldest: Option<&Segment> = None;
     for (idx, run) in runs.iter().enumerate() {
         let overlaps = match oldest {
@@ -195,8 +198,8 @@ fn take_rank(
     Ok(())
 }
 
-/// Index of the run whose first document has this rank and precedes those of the others of this
-/// rank, but for the run `but`.
+/// Index of the run that begins with the first document of this rank, of all runs that begin with
+/// one; the run `but` is left out.
 fn first_of(runs: &[PageRun<'_>], rank: u32, but: Option<usize>) -> Result<Option<usize>> {
     let mut first: Option<usize> = None;
     for (idx, run) in runs.iter().enumerate() {

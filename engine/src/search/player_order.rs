@@ -1,8 +1,8 @@
-//! The order for programs that take the first hit that plays (SEARCH.md 8.4).
+//! The order for programs that take the first playable hit (SEARCH.md 8.4).
 //!
-//! Its groups come one after the other, each in the usual order: episodes before packs, machine
-//! translations after all else. A page that holds every hit is sorted. Of more hits each group is
-//! searched alone, under a filter that only its records pass, until the page is full.
+//! The groups follow each other, each in the usual order: episodes before packs, machine
+//! translations after everything else. A page that holds every hit is sorted. With more hits, each
+//! group is searched alone, under a filter that only its records pass, until the page is full.
 
 use crate::error::Result;
 use crate::model::Flag;
@@ -13,8 +13,8 @@ use super::hits::{Hit, Hits};
 use super::reading::QueryReading;
 
 impl Snapshot {
-    /// Runs a search whose hits are ordered by groups. Cost: that of one search, or, with more hits
-    /// than a page, of up to five.
+    /// Runs a search with hits ordered by groups. Cost: that of one search, or, with more hits than
+    /// a page, of up to five.
     pub(super) fn search_in_groups(&self, query: &Query) -> Result<(Hits, QueryReading)> {
         let (mut found, reading) = self.search_parts(query)?;
         if found.len() as u64 == found.total {

@@ -1,5 +1,5 @@
-//! Readings of the `query` and `title` values, over all segments: each is tried only when those
-//! before match nothing in the whole catalog (SEARCH.md 4.5 to 4.17).
+//! Readings of the `query` and `title` values, over all segments: each is tried only when the
+//! earlier ones match nothing in the whole catalog (SEARCH.md 4.5 to 4.17).
 //!
 //! ```text
 //! query                words -> equal titles -> typos -> numbers -> name of a release
@@ -14,12 +14,12 @@ use super::branch::BranchResult;
 use super::cutoff::{Needed, PageRanks};
 use super::segment_search::{ParsedQuery, SegmentSearch};
 
-/// Reading by which the `query` or `title` value found something.
+/// Reading of the `query` or `title` value that matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryReading {
-    /// Its words as they are.
+    /// The exact words of the value.
     Words,
-    /// Titles that are written in another way (SEARCH.md 4.10).
+    /// Titles in another spelling (SEARCH.md 4.10).
     EqualTitle,
     /// With typos (SEARCH.md 4.6).
     Typos,
@@ -31,12 +31,12 @@ pub(super) enum QueryReading {
     Lookup(usize),
     /// A look-up of the `title` value, by its index (SEARCH.md 4.17).
     TitleLookup(usize),
-    /// None of all that were tried, or no value at all.
+    /// No reading matched, or there was no value.
     Nothing,
 }
 
 impl QueryReading {
-    /// The look-up of a name that found something.
+    /// The look-up of a name that matched.
     pub(super) fn lookup<'p>(self, parsed: &'p ParsedQuery<'_>) -> Option<&'p NameLookup> {
         match self {
             Self::Number(idx) => parsed.query_names()?.numbers.get(idx),
@@ -72,7 +72,7 @@ impl TextFound {
 /// Segments of a snapshot, prepared for a request, each with its index.
 type Parts<'p, 'a> = &'p [(usize, SegmentSearch<'a>)];
 
-/// Runs the `query` branch: the readings that do not ask for other branches.
+/// Runs the `query` branch: the readings that do not depend on other branches.
 pub(super) fn search_query(parts: Parts<'_, '_>, parsed: &ParsedQuery<'_>) -> Result<TextFound> {
     let nothing = || TextFound {
         results: parts.iter().map(|_| None).collect(),
@@ -106,7 +106,7 @@ pub(super) fn search_query(parts: Parts<'_, '_>, parsed: &ParsedQuery<'_>) -> Re
     Ok(release.unwrap_or_else(nothing))
 }
 
-/// Runs one reading of the values, whether or not it finds something.
+/// Runs one reading of the values, with or without matches.
 pub(super) fn search_as(
     parts: Parts<'_, '_>,
     parsed: &ParsedQuery<'_>,
@@ -195,7 +195,7 @@ fn search_words(
     Ok(found)
 }
 
-/// Runs the `query` branch in each segment, for titles that are written in another way.
+/// Runs the `query` branch in each segment, for titles in another spelling.
 fn search_equal_titles(
     parts: Parts<'_, '_>,
     parsed: &ParsedQuery<'_>,

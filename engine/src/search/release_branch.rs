@@ -2,7 +2,7 @@
 //!
 //! All matches have relevance 8. Fit 0 to 3 belong to the titles that are the first words of the
 //! value, which are one or two: their documents are collected. Of many matches, those of each other
-//! fit are a set: that of fit 4, whose markers are right, is visited by missing weight until the
+//! fit are a set: that of fit 4, with the right markers, is visited by missing weight until the
 //! page is full, then the next one. Without the sets, `the.1999.2000.2001.1902` would visit all
 //! films of these years for one of 1902.
 
@@ -67,7 +67,7 @@ pub(super) fn search_release_name(
     })
 }
 
-/// The matches by what of year and episode is not right: nothing, the year, the episode, both.
+/// The matches by their faults in year and episode: none, the year, the episode, both.
 fn by_exactness(context: &PlanContext<'_>, plan: &ReleasePlan<'_>, docs: &Bits) -> [DocSet; 4] {
     let episodes = divided(context, plan.exact_episode.as_slice(), docs);
     let [[exact, other_year], [other_episode, neither]] =

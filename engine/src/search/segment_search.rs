@@ -2,7 +2,7 @@
 //!
 //! The work goes back and forth between snapshot and segments, because one decision needs all
 //! segments: typos are allowed only if the `query` branch matches nothing in the whole catalog
-//! (SEARCH.md 4.6). Segments come newest first, and each is told which hits the page still needs
+//! (SEARCH.md 4.6). Segments come newest first, and each learns which hits the page still needs
 //! (`cutoff`).
 //!
 //! ```text
@@ -52,9 +52,9 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) public_id: Option<RecordId>,
     /// The words of `release`, with their weights.
     pub(super) release: Option<Vec<ReleaseWord<'q>>>,
-    /// The `query` value as a name; read when it is asked for.
+    /// The `query` value as a name; parsed on demand.
     query_names: OnceCell<NameLookups>,
-    /// The `title` value as a name; read when it is asked for.
+    /// The `title` value as a name; parsed on demand.
     title_names: OnceCell<NameLookups>,
 }
 
@@ -100,7 +100,7 @@ impl<'q> ParsedQuery<'q> {
         Some(self.title_names.get_or_init(read))
     }
 
-    /// Time at which the `query` value is read as the name of a release (SEARCH.md 4.12).
+    /// Turn in which the `query` value is read as the name of a release (SEARCH.md 4.12).
     pub(super) fn release_turn(&self) -> ReleaseTurn {
         let marker = marker_of(&self.free_text);
         let names = self.query_names();
@@ -118,14 +118,15 @@ impl<'q> ParsedQuery<'q> {
         self.free_text.as_ref().and_then(ReleaseName::of)
     }
 
-    /// The words of the tail of the `query` value that are weighed (SEARCH.md 5.5).
+    /// The weighed words of the `query` value's tail (SEARCH.md 5.5).
     pub(super) fn weighed_tail<'t>(&self, tail: &[&'t str]) -> Vec<ReleaseWord<'t>> {
         let group = self.query.query().map(SearchText::written);
         let group = group.and_then(release_group);
         release_words(tail, group.as_deref())
     }
 
-    /// Hits of a page. A request for none still selects one: pages of none have no last document.
+    /// Size of a page. A request for none still selects one hit: an empty page has no last
+    /// document.
     pub(super) fn page_size(&self) -> usize {
         usize::from(self.query.page_size()).max(1)
     }
@@ -149,7 +150,7 @@ fn marker_of(text: &Option<ParsedText<'_>>) -> Option<NamedEpisode> {
     text.as_ref()?.markers().episode.map(NamedEpisode::from)
 }
 
-/// The marker of a value if it is an episode's, else what the value names.
+/// The marker of a value if it is an episode's, else the episode that the value names.
 fn named_by<'n>(
     marker: Option<NamedEpisode>,
     names: impl FnOnce() -> Option<&'n NameLookups>,
@@ -172,7 +173,7 @@ pub(super) struct SegmentSearch<'a> {
 
 /// Matches in one segment.
 pub(super) struct SegmentHits {
-    /// Number of documents that match by any branch.
+    /// Count of documents that match by any branch.
     pub(super) total: u64,
     /// The best of them, in order: a page, or all if they are fewer.
     pub(super) best: Vec<Ranked>,
@@ -241,7 +242,7 @@ impl<'a> SegmentSearch<'a> {
             return Ok(None);
         };
         let page = self.page(parsed, needed);
-        // Nothing but the word to satisfy: its posting list is the result.
+        // Only one word to satisfy: its posting list is the result.
         if self.filter.is_trivial()
             && !page.needs_docs
             && typos == Typos::Refused

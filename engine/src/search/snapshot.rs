@@ -46,7 +46,7 @@ impl Snapshot {
         }
     }
 
-    /// The same snapshot, in which a look-up of one of these records fails: it exists, and cannot
+    /// The same snapshot, in which a look-up of one of these records fails: it exists, but cannot
     /// be read.
     pub(crate) fn with_damaged(mut self, damaged: Arc<BTreeSet<RecordId>>) -> Self {
         self.damaged = damaged;
@@ -71,7 +71,7 @@ impl Snapshot {
         self
     }
 
-    /// Number of records that cannot be read.
+    /// Count of records that cannot be read.
     pub(crate) fn damaged_count(&self) -> u64 {
         self.damaged.len() as u64
     }
@@ -81,12 +81,12 @@ impl Snapshot {
         &self.costs
     }
 
-    /// The segments, in the order in which they were given.
+    /// The segments, in the given order.
     pub fn parts(&self) -> &[(Arc<Segment>, Arc<Tombstones>)] {
         &self.parts
     }
 
-    /// Number of the snapshot: greater than that of every snapshot before it.
+    /// Id of the snapshot: greater than that of every snapshot before it.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -122,8 +122,8 @@ impl Snapshot {
         })
     }
 
-    /// Fails if a segment file was truncated while it was open: then nothing that was read from it
-    /// can be trusted. Call this after an answer is assembled, before it is sent.
+    /// Fails if a segment file was truncated while it was open: then nothing read from it can be
+    /// trusted. Call this after an answer is assembled, before it is sent.
     ///
     /// Cost: an atomic load per segment.
     pub fn ensure_not_truncated(&self) -> Result<()> {
@@ -167,7 +167,8 @@ impl Snapshot {
         Ok((hits, reading))
     }
 
-    /// The first hits of a search whose values are read so, whatever other readings would find.
+    /// The first hits of a search under this reading of its values, whatever other readings would
+    /// find.
     pub(super) fn search_under(&self, query: &Query, reading: QueryReading) -> Result<Box<[Hit]>> {
         let parsed = ParsedQuery::new(query);
         let contexts = self.contexts(None)?;
@@ -177,7 +178,7 @@ impl Snapshot {
         self.merge(&found, usize::from(query.page_size()))
     }
 
-    /// The segments with documents as a plan sees them, the newest first, each with its index.
+    /// The segments with documents in the view of a plan, the newest first, each with its index.
     /// Steps are noted in `trace`.
     pub(super) fn contexts<'s>(
         &'s self,
@@ -256,11 +257,11 @@ impl Snapshot {
         self.damaged.contains(&id)
     }
 
-    /// Returns true if a document of this snapshot is that of the record as it is given.
+    /// Returns true if a document of this snapshot is that of this version of the record.
     pub(crate) fn is_doc_of(&self, doc: &Doc<'_>, record: &Record) -> Result<bool> {
         let segment = &self.parts[doc.part_idx as usize].0;
         read_whole(std::iter::once(&**segment), || {
-            // All but the language and the flags stands in the document itself.
+            // The document itself has everything but the language and the flags.
             let view = segment.view()?;
             let row = view.columns().get(doc.number);
             let language = view.language_of(doc.number) as usize;
@@ -298,7 +299,7 @@ impl Snapshot {
     }
 
     fn find(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
-        // From the newest segment back: the delta is the last part.
+        // From the newest segment to the oldest: the delta is the last part.
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate().rev() {
             let found = segment.find(id)?.filter(|&doc| !tombstones.contains(doc));
             if let Some(doc) = found {
@@ -366,7 +367,7 @@ impl Snapshot {
         })
     }
 
-    /// The flags that are true of the record at a location of this snapshot. Cost: a read of its
+    /// The flags that are true for the record at a location of this snapshot. Cost: a read of its
     /// columns.
     pub fn flags(&self, location: &RecordLocation) -> Result<FlagSet> {
         let view = self.parts[location.part_idx as usize].0.view()?;
@@ -405,7 +406,7 @@ pub(super) fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordI
     id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
 }
 
-/// Runs the other branches in each segment and unites the results; those with matches are left.
+/// Runs the other branches in each segment and unites the results; keeps those with matches.
 fn unite(
     parts: &[(usize, SegmentSearch<'_>)],
     parsed: &ParsedQuery<'_>,
@@ -430,5 +431,5 @@ fn unite(
     Ok(found)
 }
 
-/// A segment as a plan sees it, and its index in the snapshot.
+/// A segment in the view of a plan, and its index in the snapshot.
 pub(super) type SegmentContext<'s> = (usize, PlanContext<'s>);

@@ -1,4 +1,4 @@
-//! The steps of a search by `query`, each alone: what `cargo bench` measures.
+//! The steps of a search by `query`, each alone, for `cargo bench`.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use super::top::{Ranked, Top};
 
 /// One segment, over which single steps of a search are run.
 ///
-/// The steps do not add up to a search: it matches and ranks in one pass where that saves work.
+/// The steps do not add up to a search, which matches and ranks in one pass where that saves work.
 pub struct SearchSteps<'s> {
     context: PlanContext<'s>,
     tombstones: &'s Tombstones,
@@ -52,7 +52,7 @@ impl<'s> SearchSteps<'s> {
         Ok(docs)
     }
 
-    /// Postings: those of the ascending `docs` that have a word.
+    /// Postings: the ascending `docs` that have a word.
     pub fn retained(&self, mut docs: Vec<u32>, word: &str) -> Result<Vec<u32>> {
         self.postings(word)?.retain(&mut docs);
         Ok(docs)

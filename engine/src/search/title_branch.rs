@@ -18,7 +18,7 @@ use super::tiered_top::{Candidates, TierSize, Tiers, select_best};
 use super::top::{Ranked, Top};
 use super::weigher::RankDocs;
 
-/// Stands for the relevance of a document that does not match.
+/// Relevance given to a document that does not match.
 const NO_MATCH: u8 = 10;
 
 /// Runs the branch.
@@ -153,7 +153,7 @@ impl Tiers for TitleBranch<'_, '_, '_> {
         self.rank_match(doc, title)
     }
 
-    /// The title may give this relevance with the marker only.
+    /// The title may give this relevance only together with the marker.
     #[inline]
     fn rank_in_tier(&self, relevance: u8, doc: u32, title: u32) -> Option<Ranked> {
         let ranked = self.rank_match(doc, title);
@@ -194,7 +194,7 @@ mod tests {
     use super::super::cutoff::Needed;
     use super::*;
 
-    /// Counts the documents that are ranked.
+    /// Counts the ranked documents.
     struct Counted<'t, T> {
         tiers: &'t T,
         ranked_count: Cell<u64>,
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// 5,000 records, of which the oldest 1,000 have titles by `old_title`.
+    /// 5,000 records; the oldest 1,000 have titles by `old_title`.
     fn segment(old_title: fn(u16) -> String) -> Segment {
         let mut builder = SegmentBuilder::new();
         for number in 0..5_000 {
@@ -257,7 +257,7 @@ mod tests {
         Segment::open(bytes.into(), "old").unwrap()
     }
 
-    /// Documents that are ranked for a page of ten of `title`.
+    /// Number of documents ranked for a page of ten of `title`.
     fn ranked_count(segment: &Segment, title: &str) -> u64 {
         let costs = CostModel::DEFAULT;
         let context = PlanContext {

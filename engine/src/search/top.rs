@@ -32,17 +32,17 @@ impl Ranked {
         (self.0 >> 32) as u32
     }
 
-    /// Its relevance: 0 is best, 9 is worst.
+    /// Relevance: 0 is best, 9 is worst.
     pub(super) fn relevance(self) -> u8 {
         (self.0 >> 48) as u8
     }
 
-    /// Its fit: 0 is best, 7 is worst.
+    /// Fit: 0 is best, 7 is worst.
     pub(super) fn fit(self) -> u8 {
         (self.0 >> 40) as u8
     }
 
-    /// Its missing weight.
+    /// Missing weight.
     pub(super) fn missing(self) -> u8 {
         (self.0 >> 32) as u8
     }
@@ -55,12 +55,12 @@ impl Ranked {
 
 /// The best `size_max` of the documents that are offered, in any order.
 ///
-/// Cost: a comparison for a document that is not among them. Memory: at most twice the page.
+/// Cost: a comparison for a document that is not among them. Memory: up to twice the page.
 #[derive(Debug, Clone)]
 pub(super) struct Top {
     size_max: usize,
     kept: Vec<Ranked>,
-    /// Documents that are not below this are not among the best.
+    /// Documents that do not precede this one are not among the best.
     bar: Ranked,
 }
 
@@ -78,7 +78,7 @@ impl Top {
     #[inline]
     pub(super) fn offer(&mut self, ranked: Ranked) {
         if ranked < self.bar {
-            // Many segments offer nothing to a page that newer ones have filled.
+            // Many segments offer no document to a page that newer ones have filled.
             if self.kept.capacity() == 0 {
                 self.kept.reserve_exact(2 * self.size_max);
             }
@@ -102,7 +102,7 @@ impl Top {
         self.kept.truncate(self.size_max);
     }
 
-    /// Number of kept documents: at least a page, if a page was offered.
+    /// Count of kept documents: a page or more, if a page was offered.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }

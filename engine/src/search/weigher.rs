@@ -1,15 +1,32 @@
 //! Missing weights of documents (SEARCH.md 5.7), and the best documents by them.
 //!
-//! Which words of a release a document lacks is known from the posting lists of these words, 16 at
-//! most. A short *list* of documents is intersected with each of them. For more documents the
-//! weights of all documents of a block of 65,536 are added up as binary digits ([`BlockSums`]). The
-//! documents are ranked in the order of their weights, a *portion* of them at a time: the first
-//! portion is usually enough, and of most blocks few documents weigh enough to be in it.
+//! The posting lists of the release words, up to 16, show which words a document lacks. A short
+//! *list* of documents is intersected with each of them. For more documents the weights of all
+//! documents of a block of 65,536 are added up as binary digits ([`BlockSums`]). The documents are
+//! ranked in the order of their weights, a *portion* of them at a time: the first portion is
+//! usually enough, and of most blocks few documents weigh enough to be in it.
 //!
-//! Example: `query=de&release=Lost.S01E02.720p.HDTV.x264-LOL` matches 620,000 documents. The page
-//! by relevance and fit is found as without `release`; its last document has relevance 4, as have
-//! 300,000 others. So some hundred documents that lack the least are a portion, and the first 100
-//! of them that really have relevance 4 are the page.
+//! # One query, traced
+//!
+//! `query=de&release=Lost.S01E02.720p.HDTV.x264-LOL&limit=100`, in a segment of 1,000,000
+//! documents:
+//!
+//! 1. The release words weigh 1 (`lost`), 1 (`s01e02`), 2 (`720p`), 4 (`hdtv`), 2 (`x264`) and 8
+//!    (the group `lol`), together 18. A document with all of them but the group lacks 8; one with
+//!    `pdtv` in place of `hdtv` lacks 1 for it.
+//! 2. 620,000 documents match. The page by rank alone has 37 documents of better ranks and 63 of
+//!    the last rank, relevance 4 and fit 0. [`Weigher::reordered`] keeps the 37; 63 documents of
+//!    the last rank are sought anew, those that lack the least.
+//! 3. The titles that give relevance 4 have 300,000 documents. To *collect* is to weigh all of
+//!    these. A *visit* of the matches by missing weight should meet 63 of the rank among 130
+//!    documents (63·620,000/300,000). It is tried, planned for twice as many, and given up after
+//!    300,000.
+//! 4. A portion is 1/512 of the segment or more: the 1,953 matches that lack the least. They are
+//!    found block by block. Once 1,953 documents that lack 14 or less were met, the *bar* is 14:
+//!    only documents that lack less are taken from then on, and they push the bar further down.
+//! 5. The portion is ranked, those that lack 0 first, until 63 documents of relevance 4 and fit 0
+//!    were met. They follow the 37 on the page. If the portion had fewer, the next one would have
+//!    8·1,953 documents, beginning after the last document of this one.
 
 use std::ops::ControlFlow;
 
@@ -20,11 +37,11 @@ use crate::plan::{PlanContext, ReleaseSets};
 use super::doc_set::{DocBlock, DocSet};
 use super::top::Ranked;
 
-/// Number of different missing weights.
+/// Number of possible missing weights.
 const WEIGHTS: usize = MISSING_WEIGHT_MAX as usize + 1;
-/// Documents that are ranked for one of a rank of which nothing is known, at first.
+/// Number of visits for each sought document at first, if nothing is known of its rank.
 const VISITS_OF_UNKNOWN: usize = 16;
-/// Factor by which the next portion has more documents.
+/// Growth factor of the portions.
 const PORTION_GROWTH: usize = 8;
 
 /// The release words of a request over one segment.
@@ -34,19 +51,26 @@ pub(super) struct Weigher<'a> {
 }
 
 /// Ranks the matches of a branch one by one, and knows where those of a relevance are.
+///
+/// The methods are look-ups without side effects. They may be called in any order and any number of
+/// times during one search of a segment, and give the same answers throughout.
 pub(super) trait RankDocs {
-    /// True if the rank of a match depends on its columns.
+    /// True if the rank of a match depends on its columns: they are read ahead, block by block.
     fn reads_columns(&self) -> bool;
 
-    /// Relevance and fit of a match with this title; any other document must not have a rank of a
-    /// match.
+    /// Relevance and fit of a match with this title. A document that is not a match may be passed,
+    /// too: its rank must be one that no match has.
     fn rank_titled(&self, doc: u32, title: u32) -> Ranked;
 
     /// Upper bound or estimate of the documents of all titles that may give this relevance; `None`
-    /// if the relevance does not come from titles.
+    /// if the relevance does not come from such a set. Then the matches are visited, and
+    /// [`RankDocs::relevance_docs`] is not called.
     fn relevance_docs_count(&self, relevance: u8) -> Option<u64>;
 
-    /// Appends the documents of these titles, matches or not, in any order.
+    /// Appends the documents with this relevance, and maybe others, matches or not, in any order
+    /// and maybe more than once.
+    ///
+    /// Called only for a relevance with a [`RankDocs::relevance_docs_count`].
     fn relevance_docs(&self, relevance: u8, out: &mut Vec<u32>);
 }
 
@@ -81,10 +105,10 @@ impl<'a> Weigher<'a> {
         ranked
     }
 
-    /// Weight of the release words that each of the ascending documents has.
+    /// Sum of the weights of the release words that each of the ascending documents has.
     ///
-    /// Cost: an intersection with each word's documents, or for many documents the sums of the
-    /// blocks that have some, and a bit test for each digit of each.
+    /// Cost: an intersection with each word's documents; or, for many documents, the sums of their
+    /// blocks, and a bit test for each digit of each document.
     fn weights(&self, docs: &[u32]) -> Vec<u8> {
         let docs_count = self.context.view.docs_count();
         if !(self.context.costs).prefers_intersecting(docs.len() as u64, docs_count) {
@@ -118,7 +142,7 @@ impl<'a> Weigher<'a> {
         weights
     }
 
-    /// Weights of the release words that the documents of the segment have, block by block.
+    /// Sums of the release words' weights for the documents of the segment, block by block.
     fn sums(&self) -> BlockSums<'a> {
         let sets = self.sets.sets.iter().map(|set| (&set.docs[..], set.weight));
         BlockSums::new(self.context.view.docs_count(), sets)
@@ -127,8 +151,9 @@ impl<'a> Weigher<'a> {
     /// The best matches by rank and then by missing weight; `page` is the best by rank and then in
     /// answer order.
     ///
-    /// Documents before the last rank of the page are on the page, whatever they weigh. Of those
-    /// of that rank, which may be many more, the best by weight are sought.
+    /// Documents with a better rank than the last one of the page are on the page, whatever they
+    /// weigh. Of the documents of the last rank, which may be many more, the best by weight are
+    /// sought.
     pub(super) fn reordered(
         &self,
         branch: &dyn RankDocs,
@@ -158,8 +183,8 @@ impl<'a> Weigher<'a> {
         best
     }
 
-    /// The best `sought.count` of the documents of a set that have the rank that is sought, by
-    /// missing weight; `None` if more than `sought.visits_max` would have to be ranked.
+    /// The best `sought.count` documents of a set, by missing weight, of those with the sought
+    /// rank; `None` if more than `sought.visits_max` would have to be ranked.
     ///
     /// Cost: for each portion the sums of the blocks that have documents.
     pub(super) fn lightest(
@@ -169,7 +194,7 @@ impl<'a> Weigher<'a> {
         rank: impl Fn(u32, u32) -> Ranked,
     ) -> Option<Vec<Ranked>> {
         let mut found = Vec::with_capacity(sought.count);
-        // A portion that is too short costs the sums once more, one that is too long little.
+        // A portion that is too short costs the sums once more; one that is too long costs little.
         let size_min = u64::from(self.context.view.docs_count()) / self.context.costs.weighed_share;
         let (mut after, mut size) = (None, sought.visits_expected.max(size_min as usize));
         let mut visits_left = sought.visits_max;
@@ -205,7 +230,7 @@ impl<'a> Weigher<'a> {
     }
 
     /// The first `size` documents of a set, or some more, by missing weight, then in answer order,
-    /// that come after one.
+    /// beginning after one of them.
     fn portion(&self, docs: &DocSet, size: usize, after: Option<(u8, u32)>) -> Portion {
         let mut portion = Portion::new(size, after);
         let weight_sum = self.sets.weight_sum;
@@ -264,18 +289,18 @@ impl<'a> Weigher<'a> {
 pub(super) struct Sought {
     /// Relevance and fit.
     pub(super) pair: (u8, u8),
-    /// Number of documents, at least one.
+    /// Number of documents to find: one or more.
     pub(super) count: usize,
     /// Number of documents that probably have to be ranked for it.
     pub(super) visits_expected: usize,
-    /// Number of documents that may be ranked for it.
+    /// Maximum number of documents that may be ranked for it.
     pub(super) visits_max: u64,
     /// True if the rank of a document depends on its columns.
     pub(super) reads_columns: bool,
 }
 
 impl Sought {
-    /// The documents of a rank, of which nothing is known.
+    /// Seeks the documents of a rank without an estimate.
     pub(super) fn unknown(relevance: u8, fit: u8, count: usize) -> Self {
         Self {
             pair: (relevance, fit),
@@ -294,10 +319,10 @@ struct Portion {
     after: Option<(u8, u32)>,
     /// Documents by missing weight, ascending in each.
     by_missing: Vec<Vec<u32>>,
-    /// Least missing weight up to which there are `size` documents: of those that lack as much no
-    /// later one is in the portion. One more than all weights until then.
+    /// Least missing weight up to which there are `size` documents. Later documents that lack as
+    /// much are not in the portion. One more than all weights until then.
     bar: usize,
-    /// Number of documents that lack less than `bar`.
+    /// Count of documents that lack less than `bar`.
     better_count: usize,
 }
 
@@ -327,7 +352,7 @@ impl Portion {
         }
     }
 
-    /// Breaks if no later document that lacks at least as much is in the portion.
+    /// Breaks if no later document that lacks as much, or more, is in the portion.
     fn flow(&self, missing: u8) -> ControlFlow<()> {
         if usize::from(missing) < self.bar {
             ControlFlow::Continue(())
@@ -345,8 +370,8 @@ impl Portion {
         self.docs().map(|(_, docs)| docs.len() as u64).sum()
     }
 
-    /// Missing weight and number of the last document; `None` if the portion has room left, and so
-    /// no document comes after it.
+    /// Missing weight and number of the last document; `None` if the portion is not full, and so no
+    /// document comes after it.
     fn last(&self) -> Option<(u8, u32)> {
         let last = self.by_missing.get(self.bar)?.last()?;
         Some((self.bar as u8, *last))
@@ -389,7 +414,7 @@ impl LastRank<'_, '_> {
         };
         let visits_worth = self.docs.len().saturating_mul(count as u64);
         let visited = if visits_worth < title_docs.saturating_mul(title_docs) {
-            // Twice as many, as the number is an estimate and some weights are more frequent.
+            // Twice as many, since the count is an estimate and some weights are more frequent.
             let visits_expected = 2 * visits_worth / title_docs;
             self.visited(Sought {
                 visits_expected: (visits_expected as usize).max(count),
@@ -402,7 +427,7 @@ impl LastRank<'_, '_> {
         visited.unwrap_or_else(|| self.collected(count))
     }
 
-    /// Those of ascending documents that have the rank.
+    /// Ranks ascending documents, and keeps those of the sought rank.
     fn of_rank(&self, docs: &[u32]) -> Vec<Ranked> {
         let mut ranked = Vec::with_capacity(docs.len());
         let view = &self.weigher.context.view;

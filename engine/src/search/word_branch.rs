@@ -35,7 +35,7 @@ pub(super) fn search_words<'a>(
     let docs = intersect(context, filter, &plan.clauses)?;
     let best_rank = Ranked::new(ranker.best_relevance(), 0, 0);
     let top = if page.needed.cutoff <= best_rank {
-        // Other segments have a page of better hits: these are counted only.
+        // Other segments have a page of better hits: these are only counted.
         Top::new(page.size, page.needed.cutoff)
     } else if docs.len() <= context.costs.ranked_docs_max {
         let mut top = Top::new(page.size, page.needed.cutoff);
@@ -94,7 +94,7 @@ impl<'r, 'a, 'f> Ranker<'r, 'a, 'f> {
         Ranked::new(self.relevance(doc, title), fit, doc)
     }
 
-    /// Relevance than which no match has a better one.
+    /// Best relevance that any match has.
     fn best_relevance(&self) -> u8 {
         match self.plan.typos {
             Typos::Allowed => TYPO_RELEVANCE,

@@ -21,7 +21,7 @@ impl<'t, 'a> WordTiers<'t, 'a> {
         Self { context, titles }
     }
 
-    /// Upper bound, or estimate, of what a tier has.
+    /// Upper bound, or estimate, of the titles and documents of a tier.
     pub(super) fn size(&self, relevance: u8) -> TierSize {
         let titles = self.titles;
         let docs_count = |titles| self.context.view.titles_docs_count(titles);
@@ -45,7 +45,7 @@ impl<'t, 'a> WordTiers<'t, 'a> {
         }
     }
 
-    /// Calls `each` with the titles of a tier.
+    /// Calls `each` with every title of a tier.
     pub(super) fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32)) {
         let titles = self.titles;
         match relevance {

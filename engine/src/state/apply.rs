@@ -39,7 +39,7 @@ pub(super) enum Effect {
     ApiKeyRemoved(ApiKeyId),
     /// A one-time link was made, or has ended.
     Link,
-    /// Anybody may create an account (true), or only those who are invited.
+    /// Registration is open (true), or by invitation only.
     Registration(bool),
     /// A session was opened.
     SessionOpened(Session),
@@ -54,9 +54,9 @@ pub(super) enum Effect {
 pub(super) enum FileEffect {
     /// A file was cached.
     Cached(ReleaseId, CachedFile),
-    /// The file of a release is not cached any more.
+    /// The file of a release is no longer cached.
     ReleaseForgotten(ReleaseId),
-    /// Files of this content are not cached any more.
+    /// Files of this content are no longer cached.
     Forgotten(ContentHash),
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct StateFrame {
 /// Result of frames in one transaction.
 #[derive(Debug, Default)]
 pub(super) struct AppliedFrames {
-    /// Number of the transaction.
+    /// Sequence number of the transaction.
     pub(super) number: u64,
     /// One per event; none for the events of a frame that was applied before.
     pub(super) outcomes: Vec<Option<Outcome>>,
@@ -150,8 +150,8 @@ impl AppliedFrames {
 /// Author of events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventAuthor {
-    /// Version of the frame. A rule that is changed asks for it: a program which knows both must do
-    /// with a frame what one does that knows the older alone.
+    /// Version of the frame. A changed rule depends on it: a program that knows both rules must
+    /// treat a frame like a program that knows only the older one.
     version: u8,
     /// Its node: what is numbered per node is numbered for it.
     pub(super) node: NodeId,
@@ -211,8 +211,8 @@ impl EventStep<'_, '_> {
         Ok(outcome)
     }
 
-    /// INVARIANT: what changes a row of an account, a key or a session adds an effect; what finds
-    /// everything as it should be adds none.
+    /// INVARIANT: a step that changes a row of an account, a key or a session adds an effect; a
+    /// step that changes nothing adds none.
     fn change(&mut self, change: &Change, by: &By) -> Result<Outcome> {
         match change {
             Change::CreateAccount(new) => self.create_account(new, by.at),
@@ -274,7 +274,7 @@ impl EventStep<'_, '_> {
         }
     }
 
-    /// Whoever is not an administrator any more has made no link that opens anything.
+    /// An account that is no longer an administrator keeps no valid link that it made.
     fn set_role(&mut self, id: AccountId, role: Role) -> Result<Outcome> {
         if role != Role::Admin {
             self.drop_links(|link| link.issuer == Some(id))?;
@@ -291,7 +291,7 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// The next number of a kind; numbers are never used twice.
+    /// The next id of a kind; ids are never used twice.
     pub(super) fn next_number(&mut self, name: &[u8]) -> Result<u64> {
         let next = last_number(self.rows, name)? + 1;
         self.rows.put(META, name, &encode_number(next))?;
@@ -336,14 +336,14 @@ impl EventStep<'_, '_> {
         let account = Account::decode(&stored)?;
         let mut changed = account.clone();
         change(&mut changed);
-        // Without an effect there is no audit entry: setting what is set already is not a change.
+        // Without an effect there is no audit entry: a repeated setting is not a change.
         if changed != account {
             self.put_account(&changed)?;
         }
         Ok(Outcome::Done)
     }
 
-    /// Remembers a moment that has been: time never falls behind it.
+    /// Remembers a moment: time never falls behind it.
     pub(super) fn see(&mut self, moment: Timestamp) -> Result<()> {
         let second = u64::try_from(moment.seconds()).unwrap_or(0);
         if number(self.rows, META, LATEST_SECOND)? < second {
@@ -353,7 +353,7 @@ impl EventStep<'_, '_> {
     }
 
     fn add_usage(&mut self, batch: &UsageBatch) -> Result<Outcome> {
-        // Added before, by a commit whose caller saw it fail.
+        // Added before, by a commit that its caller saw fail.
         let row_key = last_usage_row(self.author.node);
         if batch.number <= number(self.rows, META, &row_key)? {
             return Ok(Outcome::Stale);
@@ -375,8 +375,8 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Adds usage to the day, and to the key, its day and its totals. A key's days are bounded:
-    /// its first use on a day drops those that are too old.
+    /// Adds usage to the day, and to the key, its day and its totals. A key's days are bounded: its
+    /// first use on a day drops those that are too old.
     fn count_usage(&mut self, api_key: Option<ApiKeyId>, day: Day, usage: &Usage) -> Result<()> {
         self.add_to_row(USAGE, &day_row(day), usage)?;
         if let Some(id) = api_key {
@@ -440,8 +440,8 @@ impl EventStep<'_, '_> {
         self.rows.put(API_KEY_TOTALS, &row_key, &totals.encode())
     }
 
-    /// Class of an entry. It is routine if an account has changed only what is its own: such
-    /// entries, of which anyone may make any number, must not push out those of administrators and
+    /// Class of an entry. It is routine if an account has changed only its own things: accounts can
+    /// make any number of such entries, which must not push out those of administrators and
     /// operators.
     fn class_of(&self, change: &Change, by: &By, entry: &AuditEntry) -> Result<AuditClass> {
         let is_security = matches!(
@@ -472,7 +472,7 @@ impl EventStep<'_, '_> {
             replaces,
         } = remembered;
         let row_key = release.as_str().as_bytes();
-        // A damaged row says nothing of a file: the new one takes its place.
+        // A damaged row names no file: the new one takes its place.
         let known = stored_or_default(self.rows, FILES, row_key, |row| {
             CachedFile::decode(row).map(Some)
         })?;
@@ -498,7 +498,7 @@ impl EventStep<'_, '_> {
     fn forget_content(&mut self, content: ContentHash) -> Result<Outcome> {
         let mut forgotten = Vec::new();
         self.rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
-            // A damaged row is not this content's: it is dropped at the next start.
+            // A damaged row is not counted as this content's: it is dropped at the next start.
             let file = value.and_then(CachedFile::decode);
             if file.is_ok_and(|file| file.content == content) {
                 forgotten.push(row_key.to_vec());
@@ -569,7 +569,7 @@ fn audit_entry_of(change: &Change, by: &By, outcome: &Outcome) -> AuditEntry {
     }
 }
 
-/// A stored sum; zero when there is none, and when it is damaged: what comes next must not be lost
+/// A stored sum; zero when there is none, and when it is damaged: later additions must not be lost
 /// with it.
 fn stored_or_default<T: Default>(
     rows: &mut Transaction<'_>,

@@ -15,8 +15,8 @@ use crate::store::{ScanOrder, Span};
 type EachEntry<'e> = dyn FnMut(&[u8], Option<AuditEntry>) -> ControlFlow<()> + 'e;
 
 impl EventStep<'_, '_> {
-    /// Adds an entry to the audit log. The oldest of its class goes when there are too many of it;
-    /// of sign-ins, the oldest of the same kind and account, too.
+    /// Adds an entry to the audit log. When a class has too many entries its oldest one is dropped;
+    /// for sign-ins, the oldest of the same kind and account, too.
     pub(super) fn audit(&mut self, entry: &AuditEntry, class: AuditClass) -> Result<Outcome> {
         let number = self.next_number(LAST_AUDIT)?;
         let mut count = self.entries_count(class)?;
@@ -38,7 +38,7 @@ impl EventStep<'_, '_> {
         if let Some(stored) = self.rows.get(META, class.count_row())? {
             return decode_number(&stored);
         }
-        // A directory of the time when they were not counted.
+        // A directory of a version that did not count them.
         let mut count = 0;
         self.each_entry(class, &mut |_, _| {
             count += 1;
@@ -47,8 +47,8 @@ impl EventStep<'_, '_> {
         Ok(count)
     }
 
-    /// Drops the oldest sign-ins of the account and kind of `entry` that leave no place for it.
-    /// Returns their number.
+    /// Drops the oldest sign-ins of the account and kind of `entry` to make space for it. Returns
+    /// their count.
     fn drop_surplus_sign_ins(&mut self, entry: &AuditEntry) -> Result<u64> {
         let mut kept = Vec::new();
         self.each_entry(AuditClass::SignIn, &mut |row_key, known| {
@@ -78,7 +78,7 @@ impl EventStep<'_, '_> {
         }
     }
 
-    /// Visits the entries of a class, oldest first; one that is damaged is `None`.
+    /// Visits the entries of a class, oldest first; a damaged one is `None`.
     fn each_entry(&self, class: AuditClass, each: &mut EachEntry<'_>) -> Result<()> {
         let (from, to) = audit_rows(class);
         let span = Span {

@@ -1,8 +1,8 @@
-//! The audit log as a witness of what is out of use.
+//! The audit log as a witness: a cross-check of revoked keys and disabled accounts.
 //!
-//! A disk that lost a write, and said that all went well, gives back the page as it was before: a
-//! key that was revoked looks valid again, and its row has a checksum that matches. The entry of
-//! the revocation lies in another page. So a start believes the log.
+//! A disk that lost a write, and reported success, returns the page with its earlier content: a key
+//! that was revoked looks valid again, and its row has a checksum that matches. The entry of the
+//! revocation is in another page. So a start trusts the log.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::model::{Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Timestamp};
 use crate::store::{Span, Store, Table, Transaction};
 
-/// Accounts and keys that are out of use by the log, with the time since when.
+/// Accounts and keys that are out of use by the log, with the time of that.
 #[derive(Default)]
 pub(super) struct Logged {
     revoked: BTreeMap<ApiKeyId, Timestamp>,
@@ -23,7 +23,7 @@ pub(super) struct Logged {
     deleted: BTreeMap<AccountId, Timestamp>,
 }
 
-/// Puts accounts and keys out of use that the audit log says are, and whose rows say otherwise.
+/// Disables accounts and revokes keys according to the audit log where their rows say otherwise.
 /// Returns those of the log if this cannot be stored, for the tables in memory.
 ///
 /// Cost: a read of the log and of all keys; nothing is written when both agree.
@@ -31,8 +31,8 @@ pub(super) fn revoke_as_logged(store: &Store, damage: &DamageLog) -> Result<Logg
     let logged = Logged::read(store)?;
     let stored = store.write(|rows| logged.put_out_of_use(rows));
     let found = match stored {
-        // A full disk prevents no reads, and makes nothing valid again. The scrubber stores what
-        // memory says once there is room.
+        // A full disk prevents no reads, and makes nothing valid again. The scrubber stores the
+        // rows in memory once there is space.
         Err(Error::Space { .. }) => return Ok(logged),
         stored => stored?,
     };
@@ -77,7 +77,7 @@ impl Logged {
         Ok(logged)
     }
 
-    /// An account as the log tells it.
+    /// An account in the state that the log gives.
     pub(super) fn account(&self, mut account: Account, damage: &DamageLog) -> Account {
         let logged = self.disabled.get(&account.id);
         let logged = logged.or_else(|| self.deleted.get(&account.id));
@@ -90,7 +90,7 @@ impl Logged {
         account
     }
 
-    /// A key as the log tells it.
+    /// A key in the state that the log gives.
     pub(super) fn api_key(&self, mut api_key: ApiKey, damage: &DamageLog) -> ApiKey {
         let of_deleted = api_key
             .account
@@ -105,7 +105,7 @@ impl Logged {
         api_key
     }
 
-    /// Returns the rows that said otherwise.
+    /// Returns the rows that differed.
     fn put_out_of_use(&self, rows: &mut Transaction<'_>) -> Result<Vec<Error>> {
         let mut found = Vec::new();
         for (&id, &at) in &self.revoked {
@@ -137,7 +137,7 @@ impl Logged {
     }
 }
 
-/// The value of a row; `None` too if it cannot be read, and nobody can use it.
+/// The value of a row; `None` too if it cannot be read and used.
 fn readable(rows: &Transaction<'_>, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
     match rows.get(table, row_key) {
         Err(Error::Corrupt { .. }) => Ok(None),
@@ -145,7 +145,7 @@ fn readable(rows: &Transaction<'_>, table: Table, row_key: &[u8]) -> Result<Opti
     }
 }
 
-/// Revokes a key, unless it is, or cannot be read, and nobody can use it. Returns its row then.
+/// Revokes a key; returns its row. `None` if it is revoked already, or unreadable and so unusable.
 fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Option<Error>> {
     let row_key = api_key_row(id);
     let Some(stored) = readable(rows, API_KEYS, &row_key)? else {
@@ -161,7 +161,7 @@ fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Opt
     Ok(Some(contradicted("api_keys", id.0)))
 }
 
-/// Disables an account, unless it is, or is gone, or cannot be read.
+/// Disables an account; `None` if it is disabled already, deleted, or unreadable.
 fn disable(rows: &mut Transaction<'_>, id: AccountId, at: Timestamp) -> Result<Option<Error>> {
     let row_key = account_row(id);
     let Some(stored) = readable(rows, ACCOUNTS, &row_key)? else {
@@ -177,7 +177,7 @@ fn disable(rows: &mut Transaction<'_>, id: AccountId, at: Timestamp) -> Result<O
     Ok(Some(contradicted("accounts", id.0)))
 }
 
-/// Revokes a key from a time on; false if it is already.
+/// Revokes a key at a time; false if it is revoked already.
 fn revoke_since(api_key: &mut ApiKey, at: Timestamp) -> bool {
     let is_revoked = api_key.revoked_at.is_some_and(|revoked| revoked <= at);
     if !is_revoked {
@@ -186,7 +186,7 @@ fn revoke_since(api_key: &mut ApiKey, at: Timestamp) -> bool {
     !is_revoked
 }
 
-/// Disables an account since a time; false if it is already.
+/// Disables an account at a time; false if it is disabled already.
 fn disable_since(account: &mut Account, at: Timestamp) -> bool {
     let is_enabled = account.disabled_at.is_none();
     if is_enabled {

@@ -9,7 +9,7 @@ use crate::model::{
     SecondStep, Session, Timestamp, Usage, UsedCode,
 };
 
-/// An account to be made; its number is given when it is applied.
+/// An account to be made; its id is assigned when the event is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of an account")]
 pub struct NewAccount {
@@ -21,7 +21,7 @@ pub struct NewAccount {
 
 codec! { struct NewAccount { email, display_name, role, password_hash } }
 
-/// An API key to be made; its number is given when it is applied.
+/// An API key to be made; its id is assigned when the event is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of an API key")]
 pub struct NewApiKey {
@@ -38,10 +38,10 @@ codec! {
     struct NewApiKey { account, name, digest, partial, scopes, limit, expires_at }
 }
 
-/// Usage of one key on one day, to be added to what is stored.
+/// Usage of one key on one day, to be added to the stored usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageDelta {
-    /// The key; none for keyless requests and pages, which count for the day only.
+    /// The key; none for keyless requests and pages, which count only for the day.
     pub api_key: Option<ApiKeyId>,
     /// The day.
     pub day: Day,
@@ -53,10 +53,10 @@ pub struct UsageDelta {
 
 codec! { struct UsageDelta { api_key, day, usage, last_used_at } }
 
-/// Usage that is added once, even if it is handed over again.
+/// Usage that is added once, even if it is sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageBatch {
-    /// Its number: one more than that of the last batch that was added.
+    /// Id of the batch: one more than that of the last batch that was added.
     pub number: u64,
     /// Usage to add.
     pub deltas: Vec<UsageDelta>,
@@ -69,7 +69,7 @@ codec! { struct UsageBatch { number, deltas } }
 pub struct AggregatedPart {
     /// The file's name.
     pub name: String,
-    /// First byte of the part: up to there the file was aggregated before.
+    /// First byte of the part: the bytes before it were aggregated earlier.
     pub from: u64,
     /// End of the part.
     pub to: u64,
@@ -77,7 +77,7 @@ pub struct AggregatedPart {
 
 codec! { struct AggregatedPart { name, from, to } }
 
-/// Downloads that were read from the files of the counter lanes.
+/// Downloads read from the files of the counter lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DownloadAggregate {
     /// Downloads per record, to be added.
@@ -86,7 +86,7 @@ pub struct DownloadAggregate {
     pub usage: Vec<(Option<ApiKeyId>, Day, u64)>,
     /// Part of each file that this aggregation has read.
     pub parts: Vec<AggregatedPart>,
-    /// Files that are gone: their offsets are forgotten.
+    /// Removed files: their offsets are deleted.
     pub forgotten: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ codec! { struct DownloadAggregate { records, usage, parts, forgotten } }
 pub struct By {
     /// An e-mail address, or `command line`.
     pub actor: String,
-    /// The moment of the change: when an account or key was made, disabled or revoked.
+    /// Time of the change, at which an account or key was made, disabled or revoked.
     pub at: Timestamp,
 }
 
@@ -110,8 +110,8 @@ pub enum Change {
     CreateAccount(NewAccount),
     /// Replace the password hash and end every session of the account.
     SetPassword(AccountId, String),
-    /// Replace the password hash and end every session, as asked by someone with the old password.
-    /// Refused when another hash than `old` is stored by now, or the account is disabled.
+    /// Replace the password hash and end every session, for a user with the old password. Refused
+    /// when another hash than `old` is stored by now, or the account is disabled.
     ReplacePassword {
         /// The account.
         account: AccountId,
@@ -127,9 +127,9 @@ pub enum Change {
     /// Remove an account: its sessions end, its keys are revoked, and the audit log names it by its
     /// number from then on.
     DeleteAccount(AccountId),
-    /// Make the sign-in ask for a code in a second step, or not any more.
+    /// Make the sign-in ask for a code in a second step, or stop asking.
     SetSecondStep(AccountId, Option<SecondStep>),
-    /// Change what the account may do.
+    /// Change the role of the account.
     SetRole(AccountId, Role),
     /// Disable (true) or enable an account; disabling ends its sessions.
     SetDisabled(AccountId, bool),
@@ -139,16 +139,16 @@ pub enum Change {
     CreateApiKey(NewApiKey),
     /// Change the name of an API key.
     RenameApiKey(ApiKeyId, String),
-    /// Give an API key a rate limit of its own, or the server's again.
+    /// Give an API key its own rate limit, or the server's again.
     SetApiKeyLimit(ApiKeyId, Option<RateLimit>),
     /// Revoke an API key for good.
     RevokeApiKey(ApiKeyId),
     /// Replace an API key by a new one. Refused when it is revoked, or will be.
     RollApiKey(KeyRoll),
-    /// Let anybody create an account (true), or only those who are invited.
+    /// Open the registration (true), or restrict it to invitations.
     SetRegistration(bool),
-    /// Remember a one-time link. Another one for a new password of the same account ends. Refused
-    /// when its maker is not an enabled administrator.
+    /// Store a one-time link. Another one for a new password of the same account ends. Refused when
+    /// its maker is not an enabled administrator.
     IssueLink(OneTimeLink),
     /// End the one-time link with this digest.
     WithdrawLink([u8; 32]),
@@ -169,11 +169,10 @@ pub enum Change {
     /// Replace an API key by a new one that has another expiry. Refused when it is revoked, or will
     /// be.
     RenewApiKey(KeyRenewal),
-    /// Make the key of the feeds of an account, in the place of the one before: that is revoked,
-    /// and those that were revoked are removed.
+    /// Make the key of the feeds of an account, in place of the earlier one, which is revoked;
+    /// those that were revoked are removed.
     ReplaceFeedKey(NewApiKey),
-    /// Put new recovery codes, by their SHA-256, in the place of those of an account that has a
-    /// second step.
+    /// Replace the recovery codes, given by their SHA-256, of an account with a second step.
     ReplaceRecoveryCodes(AccountId, Vec<[u8; 32]>),
 }
 
@@ -209,9 +208,9 @@ codec! {
 /// Bounds of the keys of an account, those of feeds apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBound {
-    /// Keys in any state, at most.
+    /// Maximum number of keys in any state.
     pub keys_max: u64,
-    /// Active keys, at most.
+    /// Maximum number of active keys.
     pub active_max: u64,
 }
 
@@ -224,13 +223,13 @@ pub struct KeyRenewal {
     pub roll: KeyRoll,
     /// First second at which the new key is expired; none means never.
     pub expires_at: Option<Timestamp>,
-    /// Bounds of the owner, if they count.
+    /// Bounds of the owner, if they apply.
     pub bound: Option<KeyBound>,
 }
 
 codec! { struct KeyRenewal { roll, expires_at, bound } }
 
-/// A new text for an API key: under a new number it has the name, the account, the scopes, the
+/// A new text for an API key: a key with a new id gets the name, the account, the scopes, the
 /// limit, the expiry and the usage history of the old one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRoll {
@@ -253,7 +252,7 @@ impl Change {
         StateEvent::Change(By { actor, at }, self)
     }
 
-    /// The account that there is already and that it concerns.
+    /// The existing account that it changes.
     pub(crate) const fn account(&self) -> Option<AccountId> {
         match self {
             Self::SetPassword(id, _)
@@ -321,14 +320,14 @@ impl Change {
 /// One change of the state file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateEvent {
-    /// Change accounts or keys, and add the line of it to the audit log: both, or neither. What is
-    /// refused or changes nothing adds no line.
+    /// Change accounts or keys, and add its entry to the audit log: both, or neither. A change that
+    /// is refused or has no effect adds no entry.
     Change(By, Change),
-    /// Remember a session of someone with the password of this hash. Refused when another hash is
+    /// Store a session of a user with the password of this hash. Refused when another hash is
     /// stored by now, or the account is disabled. Above the bound the oldest of its kind ends.
     OpenSession(Session, String),
-    /// Put the sealed secret of a second step in the place of the plain one. Refused when there is
-    /// no plain one.
+    /// Replace the plain secret of a second step by the sealed one. Refused when there is no plain
+    /// one.
     SealSecret(AccountId, [u8; SEALED_SECRET_BYTES]),
     /// End the session with this digest.
     CloseSession([u8; 32]),
@@ -339,27 +338,26 @@ pub enum StateEvent {
     /// Use up the one-time link with this digest. Refused when it was used before. Older programs
     /// used links so; the changes that need one use it up themselves.
     TakeLink([u8; 32]),
-    /// Forget the sessions and links that have expired by this time, which has been: it is
-    /// remembered.
+    /// Delete the sessions and links that have expired by this time, which is remembered.
     DropExpiredSessions(Timestamp),
     /// Add usage. Refused when this batch was added before.
     AddUsage(UsageBatch),
-    /// Keep the figures of a day, in place of those that were kept of it before, and drop the days
-    /// that are too old. The engine does not know what they mean.
+    /// Keep the figures of a day, in place of earlier ones, and drop the days that are too old. The
+    /// engine does not interpret them.
     KeepFigures(Day, Vec<u64>),
-    /// Add a line to the audit log about something that changes nothing else.
+    /// Add an entry to the audit log about something that changes nothing else.
     Audit(AuditEntry),
     /// The same about a sign-in: such entries are bounded for each account.
     AuditSignIn(AuditEntry),
-    /// Remember the file of a release. Refused when another content is known of it than the one
-    /// that it is to replace: another node of a cluster was first.
+    /// Store the file of a release. Refused when another content is known for it than the one to
+    /// replace: another node of a cluster was first.
     RememberFile(RememberedFile),
-    /// Forget the file of a release, which will be fetched again.
+    /// Delete the entry of a release's file, which will be fetched again.
     ForgetFile(ReleaseId),
-    /// Forget every file of this content, which is lost: it will be fetched again.
+    /// Delete the entry of every file with this content, which is lost: it will be fetched again.
     ForgetContent(ContentHash),
-    /// Add downloads, and remember how far their files have been read. Refused when a part does not
-    /// begin where its file was aggregated up to.
+    /// Add downloads, and store the new offsets of their files. Refused when a part does not begin
+    /// at the stored offset of its file.
     AggregateDownloads(DownloadAggregate),
 }
 
@@ -387,11 +385,11 @@ codec! {
 /// A file that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RememberedFile {
-    /// Release that it is the file of.
+    /// Release that the file belongs to.
     pub release: ReleaseId,
     /// The file.
     pub file: CachedFile,
-    /// Content that was known of the release when it was fetched.
+    /// Content known for the release when it was fetched.
     pub replaces: Option<ContentHash>,
 }
 
@@ -408,15 +406,15 @@ pub enum Outcome {
     ApiKey(ApiKey),
     /// A one-time link was made, or withdrawn.
     Link(OneTimeLink),
-    /// Refused: the owner has as many keys as it may have.
+    /// Refused: the owner has the maximum number of keys.
     TooManyKeys,
-    /// Refused: the owner has as many active keys as it may have.
+    /// Refused: the owner has the maximum number of active keys.
     TooManyActiveKeys,
     /// Refused: another account has this address.
     EmailTaken,
     /// Refused: there is no such account, key or session.
     Unknown,
-    /// Refused: things are not any more as the caller saw them. It was added before, by a commit
-    /// that had seemed to fail; or the account has another password by now, or is disabled.
+    /// Refused: the state has changed since the caller read it. The batch was added before, by a
+    /// commit that had seemed to fail; or the account has another password by now, or is disabled.
     Stale,
 }

@@ -16,14 +16,14 @@ use crate::model::{CachedFile, ContentHash, ReleaseId, is_of_made_text};
 pub(super) struct FileTable {
     hasher: RandomState,
     entries: HashTable<FileEntry>,
-    /// Number of releases by the beginning of their content's hash.
+    /// Counts of releases by the first bytes of their content's hash.
     sharing: HashMap<u64, u32, RandomState>,
     blob_bytes: u64,
     /// Bytes of texts that were made from other files, with their overhead.
     made_bytes: u64,
 }
 
-/// Length of the release, in a byte; the release; the file as it is stored.
+/// Length of the release, in a byte; the release; the file in its stored form.
 struct FileEntry(Box<[u8]>);
 
 impl FileTable {
@@ -37,12 +37,12 @@ impl FileTable {
         }
     }
 
-    /// Number of files.
+    /// Count of files.
     pub(super) fn len(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// Bytes of all contents. Of contents whose hashes begin alike, one counts.
+    /// Size of all blobs, in bytes. Of blobs with hashes that begin alike, one counts.
     pub(super) fn blob_bytes(&self) -> u64 {
         self.blob_bytes
     }
@@ -62,12 +62,12 @@ impl FileTable {
         found.map(FileEntry::file)
     }
 
-    /// Puts the file of a release in, in place of the one before.
+    /// Stores the file of a release, in place of an earlier one.
     pub(super) fn insert(&mut self, release: &ReleaseId, file: &CachedFile) {
         self.put(file, FileEntry::new(release, &file.encode()));
     }
 
-    /// Puts the file of a row in. Errors: the row is damaged.
+    /// Stores the file of a row. Errors: the row is damaged.
     pub(super) fn insert_row(&mut self, release: &ReleaseId, stored: &[u8]) -> Result<()> {
         let file = CachedFile::decode(stored)?;
         self.put(&file, FileEntry::new(release, stored));
@@ -89,7 +89,7 @@ impl FileTable {
             .insert_unique(hash, entry, |entry| hasher.hash_one(entry.release()));
     }
 
-    /// Takes the file of a release out, if it is there.
+    /// Removes the file of a release, if there is one.
     pub(super) fn remove(&mut self, release: &ReleaseId) {
         let release = release.as_str().as_bytes();
         let found = self
@@ -103,7 +103,7 @@ impl FileTable {
         }
     }
 
-    /// Takes every file of a content out. Cost: a look at each file.
+    /// Removes every file with this content. Cost: a look at each file.
     pub(super) fn remove_content(&mut self, content: ContentHash) {
         let is_removed = |entry: &mut FileEntry| entry.file().content == content;
         let removed: Vec<FileEntry> = self.entries.extract_if(is_removed).collect();
@@ -112,12 +112,12 @@ impl FileTable {
         }
     }
 
-    /// Returns true if a file has this content, or one whose hash begins alike.
+    /// Returns true if a file has this content, or one with a hash that begins alike.
     pub(super) fn has_content(&self, content: ContentHash) -> bool {
         self.sharing.contains_key(&beginning(content))
     }
 
-    /// Releases whose files have one of these contents. Cost: a look at each file.
+    /// Releases with a file that has one of these contents. Cost: a look at each file.
     pub(super) fn releases_of(
         &self,
         contents: &HashSet<ContentHash, RandomState>,
@@ -131,7 +131,7 @@ impl FileTable {
         releases.collect()
     }
 
-    /// Contents of files that were brought. Cost: a look at each file.
+    /// Hashes of the files that imports brought. Cost: a look at each file.
     pub(super) fn brought_contents(&self) -> HashSet<ContentHash, RandomState> {
         let brought = self.files().filter(|file| file.is_brought);
         brought.map(|file| file.content).collect()
@@ -206,7 +206,7 @@ impl FileEntry {
     }
 }
 
-/// The beginning of a hash, as a number.
+/// The first bytes of a hash, as a number.
 fn beginning(content: ContentHash) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = content.0;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])

@@ -13,12 +13,12 @@ use crate::error::Result;
 use crate::model::{AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, Scopes, Timestamp};
 use crate::store::{ScanOrder, Span};
 
-/// Room that a further key needs.
+/// Numbers that another key would add.
 #[derive(Clone, Copy)]
 struct NeededRoom {
     /// Moment of the change.
     at: Timestamp,
-    /// Number of active keys that it adds.
+    /// Number of active keys that the change adds.
     active: u64,
 }
 
@@ -63,7 +63,7 @@ impl EventStep<'_, '_> {
         let api_key = ApiKey::decode(&stored)?;
         let mut changed = api_key.clone();
         change(&mut changed);
-        // Without an effect there is no audit entry: setting what is set already is not a change.
+        // Without an effect there is no audit entry: a repeated setting is not a change.
         if changed == api_key {
             return Ok(Outcome::ApiKey(api_key));
         }
@@ -75,7 +75,7 @@ impl EventStep<'_, '_> {
             return Ok(Outcome::Unknown);
         };
         let mut api_key = ApiKey::decode(&stored)?;
-        // The time of the first revocation stands, unless it is still to come.
+        // The time of the first revocation stands, unless it is in the future.
         if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
             return Ok(Outcome::ApiKey(api_key));
         }
@@ -85,7 +85,7 @@ impl EventStep<'_, '_> {
         self.put_api_key(api_key)
     }
 
-    /// Makes a key if its owner has room for it.
+    /// Makes a key if its owner may have another one.
     pub(super) fn create_api_key_within(
         &mut self,
         new: &NewApiKey,
@@ -99,8 +99,8 @@ impl EventStep<'_, '_> {
         }
     }
 
-    /// The refusal of a further key; `None` if there is room for it. Feeds have one key, which does
-    /// not count.
+    /// The refusal of another key; `None` if it is allowed. Feeds have one key, which does not
+    /// count.
     fn refuse_key(
         &self,
         owner: Option<AccountId>,
@@ -138,7 +138,7 @@ impl EventStep<'_, '_> {
         })
     }
 
-    /// Makes the key of the feeds of an account the only one that opens them.
+    /// Makes the key of the feeds of an account the only valid one.
     pub(super) fn replace_feed_key(&mut self, new: &NewApiKey, at: Timestamp) -> Result<Outcome> {
         let mut known = Vec::new();
         if new.account.is_some() {
@@ -149,7 +149,7 @@ impl EventStep<'_, '_> {
             })?;
         }
         for api_key in known {
-            // Revoked before, so no table of keys has it any more.
+            // Revoked before, so it is in no table of keys.
             if api_key.state(at) == ApiKeyState::Revoked {
                 self.remove_api_key(api_key.id)?;
             } else {
@@ -193,7 +193,7 @@ impl EventStep<'_, '_> {
             return Ok(Outcome::Stale);
         }
         if let Some(bound) = renewal.bound {
-            // Without a grace the number of active keys stays as it is.
+            // Without a grace period the number of active keys does not change.
             let active = u64::from(at < roll.old_ends_at);
             if let Some(refused) = self.refuse_key(old.account, bound, NeededRoom { at, active })? {
                 return Ok(refused);

@@ -1,7 +1,7 @@
-//! The tables in memory as a witness of what was stored last.
+//! The tables in memory as a witness: a cross-check of the rows stored last.
 //!
-//! A lost write leaves a page as it was before. While the process runs, memory knows better: a row
-//! that differs is stored again, before a start believes it.
+//! A lost write leaves a page with its earlier content. While the process runs, memory has the
+//! later one: a row that differs is stored again, before a start trusts it.
 
 use std::ops::ControlFlow;
 
@@ -13,18 +13,18 @@ use crate::error::{Error, Result};
 use crate::model::{Account, ApiKey, SecondStep, Session};
 use crate::store::{Span, Table};
 
-/// Tables whose readable rows are all kept in memory, and which decide who may do what.
+/// Tables that decide permissions; their readable rows are all kept in memory.
 const KEPT_TABLES: [Table; 4] = [ACCOUNTS, API_KEYS, SECOND_STEPS, SESSIONS];
 
-/// A row that is not as it was stored last.
+/// A row that differs from the one stored last.
 struct Differing {
     row_key: Vec<u8>,
-    /// Its value in memory; `None` if the row was removed.
+    /// Value of the row in memory; `None` if the row was removed.
     value: Option<Vec<u8>>,
 }
 
 impl State {
-    /// Compares rows with memory, and stores those again that differ. Returns how many there were.
+    /// Compares rows with memory, and stores differing ones again. Returns their count.
     ///
     /// Cost: a read of these tables, during which no change is made.
     pub(crate) fn store_again_what_differs(&self) -> Result<u64> {
@@ -47,8 +47,8 @@ impl State {
             rows.inspect(table, Span::ALL, &mut |row_key, value| {
                 let kept = missing.remove(row_key);
                 let stored = match value.and_then(|value| encoded_now(table, value)) {
-                    // A row that could not be read when the tables were is out of use, and not
-                    // removed, even if it can be read now.
+                    // A row that was unreadable when the tables were read is out of use, and was
+                    // not removed, even if it can be read now.
                     _ if kept.is_none() && self.is_unreadable(table, row_key) => None,
                     Err(Error::Corrupt { .. }) if kept.is_none() => None,
                     Err(Error::Corrupt { .. }) => Some(Vec::new()),
@@ -101,7 +101,7 @@ fn missing_rows(missing: RowsOfTable) -> impl Iterator<Item = Differing> {
     })
 }
 
-/// A stored value as this version would store it: an older form of the same does not differ.
+/// A stored value in the form of this version: an older form of the same value does not differ.
 fn encoded_now(table: Table, value: &[u8]) -> Result<Vec<u8>> {
     if table == ACCOUNTS {
         Account::decode(value).map(|it| it.encode())

@@ -1,5 +1,5 @@
-//! Accounts, API keys, sessions, usage and cached files: events, their tables, and what is kept of
-//! them in memory.
+//! Accounts, API keys, sessions, usage and cached files: events, their tables, and the tables in
+//! memory.
 //!
 //! [`State::apply`] is the one way to change them: frames of events become one durable transaction,
 //! and only then readers see it.

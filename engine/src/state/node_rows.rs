@@ -60,7 +60,7 @@ pub(crate) fn forget_others(rows: &mut Transaction<'_>, node: NodeId) -> Result<
     Ok(())
 }
 
-/// The node of which there are offsets, if it is one alone.
+/// The node that has offsets, if there is only one.
 pub(super) fn only_node(rows: &Transaction<'_>) -> Result<Option<NodeId>> {
     let row_keys = rows.row_keys(OFFSETS)?;
     let mut nodes: Vec<NodeId> = row_keys

@@ -1,8 +1,8 @@
-//! Paths of imported folders: what was read of each file, so that an unchanged one is not read
-//! again.
+//! Paths of imported folders: the state of each file at its last reading, so that an unchanged one
+//! is not read again.
 //!
-//! Rows of one node, beside the events: a row that is lost or damaged costs a second reading of its
-//! file, and nothing else.
+//! Rows of one node, outside the events: a lost or damaged row costs a second reading of its file,
+//! and nothing else.
 
 use std::ops::ControlFlow;
 
@@ -15,11 +15,12 @@ use crate::model::{ContentHash, ImportedPath, RecordId};
 use crate::store::{ScanOrder, Span};
 
 const VERSION: u8 = 1;
-/// Bytes of the name of a folder, at the beginning of a row's key.
+/// Length of a folder's name at the beginning of a row key, in bytes.
 const FOLDER_BYTES: usize = 16;
 
 impl State {
-    /// Up to `count_max` paths of a folder behind `after`, ascending. Damaged rows are left out.
+    /// Returns up to `count_max` paths of a folder after `after`, ascending. Damaged rows are left
+    /// out.
     pub(crate) fn imported_paths(
         &self,
         folder: [u8; FOLDER_BYTES],
@@ -27,7 +28,7 @@ impl State {
         count_max: usize,
     ) -> Result<Vec<ImportedPath>> {
         let mut from = row_key(folder, after);
-        // The first key behind that of `after`: no path contains a zero.
+        // The first key after that of `after`: no path contains a zero.
         from.push(0);
         let to = u128::from_be_bytes(folder)
             .checked_add(1)
@@ -56,8 +57,8 @@ impl State {
         Ok(found)
     }
 
-    /// Remembers paths of a folder, in place of what is known of them. Those that are too long are
-    /// not remembered.
+    /// Stores paths of a folder, in place of earlier states. Those that are too long are not
+    /// stored.
     pub(crate) fn remember_paths(
         &self,
         folder: [u8; FOLDER_BYTES],

@@ -1,6 +1,6 @@
-//! Damaged rows of the state: found when the tables are read into memory, and set right there.
+//! Damaged rows of the state: found when the tables are read into memory, and repaired there.
 //!
-//! A row that is worth little alone is dropped, a number that follows from others is derived anew,
+//! A row of little value by itself is dropped, a number that follows from others is derived anew,
 //! and an account or a key that cannot be read is out of use. So none of them keeps the service
 //! from starting.
 
@@ -20,13 +20,13 @@ use crate::store::{ScanOrder, Span, Store, Table, Transaction};
 /// Visitor of rows: row key and value.
 pub(super) type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
 
-/// A row whose value is damaged.
+/// A row with a damaged value.
 pub(super) struct DamagedRow {
     pub(super) row_key: Vec<u8>,
     pub(super) error: Error,
 }
 
-/// Visits every row of a table; returns those that are damaged, or that `each` finds to be.
+/// Visits every row of a table; returns the damaged ones, and those that `each` finds damaged.
 pub(super) fn each_readable(
     store: &Store,
     table: Table,
@@ -50,7 +50,7 @@ pub(super) fn each_readable(
 
 /// Result of a step of the scrubber over the tables of the state.
 pub(crate) struct ScrubbedRows {
-    /// Row key from which to go on; `None` at the end of the table.
+    /// Row key from which to continue; `None` at the end of the table.
     pub(crate) next: Option<Vec<u8>>,
     /// True if no other table follows.
     pub(crate) is_last_table: bool,
@@ -58,7 +58,7 @@ pub(crate) struct ScrubbedRows {
     pub(crate) damaged_count: u64,
 }
 
-/// Reads some rows of a table from a row key on.
+/// Reads some rows of a table, beginning at a row key.
 pub(super) fn scrub_rows(
     store: &Store,
     table: Table,
@@ -115,15 +115,15 @@ pub(super) fn drop_rows(
     Ok(())
 }
 
-/// Notes accounts or keys that nobody can use from now on.
+/// Notes accounts or keys that are unusable from now on.
 pub(super) fn note_disabled(damage: &DamageLog, damaged: &[DamagedRow]) {
     for row in damaged {
         damage.note(&row.error, Treatment::Disabled);
     }
 }
 
-/// Stores the numbers of accounts anew by which their addresses are looked up, where damaged. An
-/// address without an account is free again.
+/// Stores damaged account ids in the table of addresses anew. An address without an account is free
+/// again.
 pub(super) fn repair_emails(
     store: &Store,
     damage: &DamageLog,
@@ -151,8 +151,8 @@ pub(super) fn repair_emails(
     Ok(())
 }
 
-/// Puts a second step that no code passes in place of a damaged one: a sign-in that leaves out the
-/// step that its owner asked for would be worse than none. An operator can turn it off.
+/// Replaces a damaged second step by one that no code passes: a sign-in without the step that its
+/// owner set up would be worse than none. An operator can turn it off.
 pub(super) fn repair_second_steps(store: &Store, damage: &DamageLog) -> Result<()> {
     let damaged = each_readable(store, SECOND_STEPS, &mut |_, value| {
         SecondStep::decode(value).map(drop)
@@ -171,7 +171,7 @@ pub(super) fn repair_second_steps(store: &Store, damage: &DamageLog) -> Result<(
     Ok(())
 }
 
-/// Derives the numbers of the table `meta` anew that are damaged.
+/// Derives the damaged numbers of the table `meta` anew.
 pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
     let damaged = each_readable(store, META, &mut |_, value| decode_number(value).map(drop))?;
     if damaged.is_empty() {
@@ -192,9 +192,9 @@ pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
     Ok(())
 }
 
-/// The last number that was given to an account, a key or an entry of the audit log. The stored one
-/// may be lost, or older than the rows when a write of its page was lost: then the rows count, as a
-/// number that is given twice would replace one of them.
+/// The last id assigned to an account, a key or an entry of the audit log. The stored one may be
+/// lost, or older than the rows when a write of its page was lost: then the rows count, as an id
+/// that is assigned twice would replace one of them.
 pub(super) fn last_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
     let stored = rows.get(META, name)?;
     let stored = stored.map(|stored| decode_number(&stored)).transpose()?;
@@ -209,17 +209,17 @@ pub(super) fn last_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
     Ok(stored.max(shown))
 }
 
-/// A number that is as good as the one that is lost; `None` if nothing is.
+/// A number that serves as well as the lost one; `None` if there is none.
 fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
     Ok(match name {
-        // The last key is never removed: it has the last number. Of accounts that were deleted,
-        // their keys and the audit log know the numbers.
+        // The last key is never removed: it has the last id. The ids of deleted accounts are in
+        // their keys and in the audit log.
         LAST_ACCOUNT => Some(last_account(rows)?),
         LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
         LAST_AUDIT => Some(last_audit_row(rows)?),
         // They are compared with what this process read here, and only from now on.
         APPLIED => Some(0),
-        // Only the clock tells the time then.
+        // Only the clock gives the time then.
         LATEST_SECOND => Some(0),
         // In a cluster its position has it, too.
         NODE => only_node(rows)?.map(|node| node.0),
@@ -227,7 +227,7 @@ fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
     })
 }
 
-/// The greatest number of an account that is or was: another account must not get its keys.
+/// The greatest id of any present or deleted account: another account must not get its keys.
 fn last_account(rows: &Transaction<'_>) -> Result<u64> {
     let mut last = last_row(rows, ACCOUNTS)?;
     rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {

@@ -15,14 +15,14 @@ impl EventStep<'_, '_> {
     pub(super) fn set_password(&mut self, id: AccountId, hash: &str) -> Result<Outcome> {
         let outcome =
             self.change_account(id, |account| hash.clone_into(&mut account.password_hash))?;
-        // Whoever knew the old password may have a session, or have made links: neither must
-        // outlive the change.
+        // A holder of the old password may have a session, or have made links: neither must outlive
+        // the change.
         self.close_sessions(|session| session.account == id)?;
         self.drop_links(|link| link.issuer == Some(id))?;
         Ok(outcome)
     }
 
-    /// The refusal of someone who gave the password of this hash; `None` if the hash is current.
+    /// The refusal for a password with this hash; `None` if the hash is current.
     pub(super) fn refuse_password(&self, id: AccountId, hash: &str) -> Result<Option<Outcome>> {
         // The password was verified before this transaction, because hashing takes long: it may
         // have been replaced since, or the account disabled.
@@ -45,7 +45,7 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Closes the oldest sessions that leave no place for a new one of the same account and kind.
+    /// Closes the oldest sessions of the same account and kind to make space for a new one.
     fn close_surplus_sessions(&mut self, new: &Session) -> Result<()> {
         let count_max = if new.is_pending {
             PENDING_SIGN_INS_MAX
@@ -54,7 +54,7 @@ impl EventStep<'_, '_> {
         };
         let mut kept = Vec::new();
         self.rows.inspect(SESSIONS, Span::ALL, &mut |_, value| {
-            // One that cannot be read opens nothing.
+            // An unreadable one gives no access.
             if let Ok(session) = value.and_then(Session::decode)
                 && session.account == new.account
                 && session.is_pending == new.is_pending
@@ -85,7 +85,7 @@ impl EventStep<'_, '_> {
             .inspect(SESSIONS, Span::ALL, &mut |row_key, value| {
                 match (row_key.try_into(), value.and_then(Session::decode)) {
                     (_, Ok(session)) if is_ended(&session) => ended.push(session.digest),
-                    // Nobody knows whose it was: it ends as well.
+                    // The owner is unknown: it ends as well.
                     (Ok(digest), Err(Error::Corrupt { .. })) => ended.push(digest),
                     (_, Err(error)) if !matches!(error, Error::Corrupt { .. }) => {
                         return Err(error);

@@ -21,7 +21,7 @@ impl EventStep<'_, '_> {
         stored.map(|row| Account::decode(&row)).transpose()
     }
 
-    /// The address of an account, as the audit log names its owner.
+    /// The address of an account, its name in the audit log.
     pub(super) fn address_of(&self, id: AccountId) -> Result<Option<Email>> {
         Ok(self.stored_account(id)?.map(|account| account.email))
     }
@@ -45,15 +45,15 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Removes an account, and what opens anything in its name. Its keys stay, revoked: their usage
-    /// is part of the service's.
+    /// Removes an account, its sessions and its links. Its keys stay, revoked: their usage is part
+    /// of the service's.
     pub(super) fn delete_account(&mut self, id: AccountId, at: Timestamp) -> Result<Outcome> {
         let Some(account) = self.stored_account(id)? else {
             return Ok(Outcome::Unknown);
         };
         let mut owned = Vec::new();
         self.rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
-            // A key that cannot be read opens nothing.
+            // An unreadable key gives no access.
             let api_key = value.and_then(ApiKey::decode);
             if let Ok(api_key) = api_key
                 && api_key.account == Some(id)
@@ -79,7 +79,7 @@ impl EventStep<'_, '_> {
         self.revoke_api_key(id, at).map(drop)
     }
 
-    /// Puts the number of a deleted account in place of its address in the audit log.
+    /// Replaces the address of a deleted account in the audit log by its id.
     pub(super) fn forget_actor(&mut self, address: &Email, id: AccountId) -> Result<()> {
         let mut changed = Vec::new();
         self.rows.inspect(AUDIT, Span::ALL, &mut |row_key, value| {
@@ -114,7 +114,7 @@ impl EventStep<'_, '_> {
             }
             None => self.rows.remove(SECOND_STEPS, &account_row(id))?,
         };
-        // Without an effect there is no audit entry: turning off what is off is not a change.
+        // Without an effect there is no audit entry: turning it off twice is not a change.
         if is_changed {
             self.effects.push(Effect::SecondStep(id, second.cloned()));
         }
@@ -152,7 +152,7 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Uses up a code, so that whoever saw it being typed cannot use it again.
+    /// Uses up a code, so that an observer cannot use it again.
     pub(super) fn use_code(&mut self, id: AccountId, used: &UsedCode) -> Result<Outcome> {
         let row_key = account_row(id);
         let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
@@ -213,7 +213,7 @@ impl EventStep<'_, '_> {
         let link = match stored
             .and_then(|stored| stored.map(|row| OneTimeLink::decode(&row)).transpose())
         {
-            // It opens nothing, as one that was used.
+            // Like a used one, it is not valid.
             Err(Error::Corrupt { .. }) => None,
             link => link?,
         };

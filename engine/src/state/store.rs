@@ -1,4 +1,28 @@
-//! The state file and what is kept of it in memory.
+//! The state file and the tables in memory that follow it.
+//!
+//! # A change, step by step
+//!
+//! Two callers at once: A revokes key 7, B adds an account. The file has 41 applied frames.
+//!
+//! 1. Both put a `Ticket` into `queue`. A gets the lock of `writer`, and takes both tickets: their
+//!    events are one frame (group commit). B waits for the lock.
+//! 2. `settle` compares the number in the file with that in memory. Both are 41.
+//! 3. `try_commit` applies the frame in one transaction, which also stores 42, and makes it
+//!    durable.
+//! 4. `show` changes the tables in memory. Only now do readers see key 7 revoked: never a change
+//!    that a power cut could take back.
+//! 5. Each ticket gets the outcomes of its events. B gets the lock, and finds its answer.
+//!
+//! | found | number in the file | consequence |
+//! |---|---|---|
+//! | the commit fails | 42 | none: it is durable, and counts as a success |
+//! | the commit fails | 41 | the events of each caller are tried again, alone |
+//! | the commit fails | unreadable | an error for all: the change may be made or not |
+//! | the next `settle` | above memory's | a failed commit was durable: all tables are read again |
+//! | the next `settle` | below memory's | a write was lost: the rows in memory are stored again |
+//!
+//! `view` and `files` have a lock each, and are never locked together: downloads need `files` only,
+//! and must not wait for the pages.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -38,7 +62,7 @@ use crate::store::{ScanOrder, Span, Store, Table};
 /// Row key of a cached file, and the file.
 pub(crate) type StoredFileRow = (Vec<u8>, Option<CachedFile>);
 
-/// Contents of cached files.
+/// Cached blobs, each with one of the files that have it.
 pub(crate) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
 /// `state.redb` and the tables in memory that follow it.
@@ -47,9 +71,9 @@ pub(crate) struct State {
     view: RwLock<View>,
     /// Never locked together with `view`: downloads would wait for what the pages wait for.
     files: RwLock<FileTable>,
-    /// Raised after a file was forgotten or replaced.
+    /// Raised after a file's entry was deleted or replaced.
     files_generation: AtomicU64,
-    /// Notes what is damaged, for the log.
+    /// Receives damage, for the log.
     pub(super) damage: Arc<DamageLog>,
     pub(super) writer: Mutex<FrameWriter>,
 }
@@ -57,13 +81,13 @@ pub(crate) struct State {
 /// Rows of a table: row key, value.
 pub(super) type RowsOfTable = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Numbers of what is in memory.
+/// Counts of the rows in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StateCounts {
     pub(crate) accounts: u64,
     pub(crate) api_keys: u64,
     pub(crate) cached_files: u64,
-    /// Bytes of the contents of cached files, each once.
+    /// Size of all cached blobs, in bytes, each counted once.
     pub(crate) blob_bytes: u64,
 }
 
@@ -93,7 +117,7 @@ pub(crate) struct Committed {
 }
 
 pub(super) struct FrameWriter {
-    /// Frames that are applied and known here.
+    /// Sequence number of the last frame applied and known here.
     applied: u64,
     /// Times that everything was read.
     pub(super) loads_count: u64,
@@ -120,13 +144,12 @@ impl State {
         self.load(&mut self.writer.lock())
     }
 
-    /// Number of records that were downloaded.
+    /// Count of records that were downloaded.
     pub(crate) fn downloads_count(&self) -> Result<u64> {
         self.store.read(|rows| rows.rows_count(DOWNLOADS))
     }
 
-    /// Calls `each` with every record that was downloaded, and its stored count. Damaged counts
-    /// are dropped.
+    /// Calls `each` with every downloaded record and its stored count. Damaged counts are dropped.
     pub(crate) fn each_download(&self, each: &mut dyn FnMut(RecordId, u64)) -> Result<()> {
         self.each_or_drop(DOWNLOADS, &mut |row_key, value| {
             let id = row_key.try_into().map_err(|_| bad_row("downloads"))?;
@@ -135,7 +158,7 @@ impl State {
         })
     }
 
-    /// Reads some rows of a table, by its number, from a row key on.
+    /// Reads some rows of a table, given by its index, beginning at a row key.
     pub(crate) fn scrub(
         &self,
         table_idx: usize,
@@ -217,18 +240,18 @@ impl State {
         }) = committed
             && self.store_kept_tables_again()? != 0
         {
-            // A row was damaged since it was read into memory, and is whole again.
+            // A row was damaged after it was read into memory, and is repaired now.
             return self.try_commit(writer, frames, progress);
         }
         committed
     }
 
-    /// Sees to it that memory and file agree. The number in the file is compared, which costs one
-    /// look-up: a view that lags would show a revoked key as valid.
+    /// Makes memory and file agree. The number in the file is compared, which costs one look-up: a
+    /// view that lags would show a revoked key as valid.
     fn settle(&self, writer: &mut FrameWriter) -> Result<()> {
         match self.applied() {
             Ok(applied) if applied == writer.applied => Ok(()),
-            // A write was lost: the file is older than what was acknowledged, and memory is not.
+            // A write was lost: the file is older than the acknowledged changes, and memory is not.
             Ok(applied) if applied < writer.applied => {
                 self.store_kept_tables_again()?;
                 let number = encode_number(writer.applied);
@@ -264,7 +287,7 @@ impl State {
             }
         }
         let applied: AppliedFrames = applied.expect("a frame that is durable was applied");
-        // Only now: readers never see what a power cut could take back.
+        // Only now: readers never see a change that a power cut could take back.
         writer.applied = applied.number;
         for error in &applied.discarded {
             self.damage.note(error, Treatment::CountedAnew);
@@ -282,14 +305,14 @@ impl State {
         self.settle(&mut self.writer.lock())
     }
 
-    /// Calls `work` while no frame can be applied: memory and file say the same then.
+    /// Calls `work` while no frame can be applied: memory and file agree then.
     pub(super) fn with_writer_locked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let mut writer = self.writer.lock();
         self.settle(&mut writer)?;
         work()
     }
 
-    /// The rows of a table of which everything is kept in memory, as they would be stored now.
+    /// The rows, in their stored form, of a table that is kept in memory completely.
     pub(super) fn rows_in_memory(&self, table: Table) -> RowsOfTable {
         let view = self.view.read();
         let mut rows = RowsOfTable::new();
@@ -309,7 +332,7 @@ impl State {
         rows
     }
 
-    /// Returns true if the row could not be read when its table was: memory knows nothing of it.
+    /// Returns true if the row could not be read when its table was: it is not in memory.
     pub(super) fn is_unreadable(&self, table: Table, row_key: &[u8]) -> bool {
         let view = self.view.read();
         let rows = view.unreadable.get(table.0);
@@ -351,7 +374,7 @@ impl State {
         self.show(vec![Effect::File(effect)]);
     }
 
-    /// Reads everything that is kept in memory. Damaged rows are set right or left out.
+    /// Reads all tables that are kept in memory. Damaged rows are repaired or left out.
     fn load(&self, writer: &mut FrameWriter) -> Result<()> {
         let (store, damage) = (&self.store, &*self.damage);
         repair_numbers(store, damage)?;
@@ -398,7 +421,7 @@ impl State {
             let release = ReleaseId::parse(text).ok_or_else(|| bad_row("files"))?;
             files.insert_row(&release, value)
         })?;
-        // No commit comes between these reads: the caller has the lock of the writer.
+        // No other commit can come between these reads: the caller has the lock of the writer.
         writer.applied = self.applied()?;
         writer.loads_count += 1;
         *self.view.write() = view;
@@ -407,7 +430,7 @@ impl State {
         Ok(())
     }
 
-    /// Visits every row of a table whose damaged rows are worth little: they are dropped.
+    /// Visits every row of a table with rows of little value: damaged ones are dropped.
     fn each_or_drop(&self, table: Table, each: &mut EachRow<'_>) -> Result<()> {
         let damaged = each_readable(&self.store, table, each)?;
         drop_rows(&self.store, &self.damage, table, &damaged)
@@ -418,18 +441,18 @@ impl State {
         self.files.read().get(release)
     }
 
-    /// Number that changes whenever a file is forgotten or replaced.
+    /// Number that changes whenever the entry of a file is deleted or replaced.
     pub(crate) fn files_generation(&self) -> u64 {
         self.files_generation.load(Ordering::Acquire)
     }
 
-    /// Returns true if a cached file has this content. Of two contents whose hashes begin alike,
-    /// one may be taken for the other. Cost: one look-up under a read lock.
+    /// Returns true if a cached file has this content. Two contents with hashes that begin alike
+    /// may be confused. Cost: one look-up under a read lock.
     pub(crate) fn has_content(&self, content: ContentHash) -> bool {
         self.files.read().has_content(content)
     }
 
-    /// Releases whose cached files have one of these contents. Cost: a look at each file.
+    /// Releases with a cached file that has one of these contents. Cost: a look at each file.
     pub(crate) fn releases_of(
         &self,
         contents: &HashSet<ContentHash, foldhash::fast::RandomState>,
@@ -469,7 +492,7 @@ impl State {
         Ok(files)
     }
 
-    /// Every content that a cached file refers to, once, with one of these files.
+    /// Every blob that a cached file refers to, once, with one of these files.
     pub(crate) fn contents(&self) -> Contents {
         let mut contents = Contents::default();
         for file in self.files.read().files() {
@@ -547,13 +570,13 @@ impl State {
     pub(crate) fn link(&self, digest: &[u8; 32]) -> Result<Option<OneTimeLink>> {
         let stored = self.store.read(|rows| rows.get(LINKS, digest));
         match stored.and_then(|stored| stored.map(|row| OneTimeLink::decode(&row)).transpose()) {
-            // It opens nothing, as one that was used.
+            // Like a used one, it is not valid.
             Err(Error::Corrupt { .. }) => Ok(None),
             link => link,
         }
     }
 
-    /// All one-time links, expired or not. Damaged ones are left out: they open nothing.
+    /// All one-time links, expired or not. Damaged ones are left out: they are not valid.
     pub(crate) fn links(&self) -> Result<Vec<OneTimeLink>> {
         let mut links = Vec::new();
         self.store.read(|rows| {
@@ -579,7 +602,7 @@ impl State {
         let decoded =
             stored.and_then(|stored| stored.map(|value| ApiKeyTotals::decode(&value)).transpose());
         let totals = match decoded {
-            // Its usage is counted from zero again when it is used next.
+            // Its usage is counted from zero again at its next use.
             Err(Error::Corrupt { .. }) => ApiKeyTotals::default(),
             decoded => decoded?.unwrap_or_default(),
         };
@@ -615,7 +638,7 @@ impl State {
         self.day_rows(FIGURES, Span::ALL, decode_figures)
     }
 
-    /// Values of rows whose key ends with a day. Damaged ones are left out.
+    /// Values of rows with a key that ends in a day. Damaged ones are left out.
     fn day_rows<T>(
         &self,
         table: Table,
@@ -659,7 +682,7 @@ impl State {
                     }
                     let number = number_of_audit_row(row_key).ok_or_else(|| bad_row("audit"))?;
                     match value.and_then(AuditEntry::decode) {
-                        // The log has a gap there, which the numbers show.
+                        // The log has a gap there, which the ids show.
                         Err(Error::Corrupt { .. }) => {}
                         entry => {
                             left -= 1;
@@ -675,7 +698,7 @@ impl State {
         Ok(found)
     }
 
-    /// Counts of this moment. Cost: the same whatever there is, as downloads wait for these locks.
+    /// Counts of this moment. Cost: constant, as downloads wait for these locks.
     pub(crate) fn counts(&self) -> StateCounts {
         let mut counts = StateCounts::default();
         {

@@ -1,4 +1,4 @@
-//! The tables of `state.redb` and how their row keys are made.
+//! The tables of `state.redb` and their row keys.
 
 use crate::limits::{AUDIT_ENTRIES_MAX, SIGN_IN_ENTRIES_MAX};
 use crate::log_rows::CLUSTER;
@@ -19,7 +19,7 @@ pub(super) const API_KEY_TOTALS: Table = Table("api_key_totals");
 pub(super) const API_KEY_USAGE: Table = Table("api_key_usage");
 /// Day → usage of the whole service.
 pub(super) const USAGE: Table = Table("usage");
-/// Day → figures of the whole service; what they mean is known to who keeps them.
+/// Day → figures of the whole service; their meaning is defined by the caller.
 pub(super) const FIGURES: Table = Table("figures");
 /// Digest of a cookie → session.
 pub(super) const SESSIONS: Table = Table("sessions");
@@ -31,12 +31,12 @@ pub(super) const LINKS: Table = Table("links");
 pub(super) const AUDIT: Table = Table("audit");
 /// Release id → cached file.
 pub(crate) const FILES: Table = Table("files");
-/// Record id → our own count of its downloads.
+/// Record id → count of its downloads from this service.
 pub(super) const DOWNLOADS: Table = Table("downloads");
 /// Name of a counter file → byte up to which it is aggregated.
 pub(crate) const OFFSETS: Table = Table("positions");
 
-/// Folder that was imported, path of a file below it → what was read of it.
+/// Imported folder, path of a file below it → state of the file at its last reading.
 pub(super) const IMPORTED_PATHS: Table = Table("imported_paths");
 
 /// Every table of `state.redb`.
@@ -60,8 +60,8 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     IMPORTED_PATHS,
 ];
 
-/// Tables whose rows are the same on every node of a cluster, but for [`OWN_STATE_ROWS`]. The
-/// figures of days are a node's own, and so are the folders that it imported.
+/// Tables with the same rows on every node of a cluster, but for [`OWN_STATE_ROWS`]. The figures of
+/// days are a node's own, and so are the folders that it imported.
 pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
     META,
     ACCOUNTS,
@@ -89,31 +89,31 @@ pub(crate) const OWN_STATE_ROWS: &[(Table, &[u8])] = &[(META, APPLIED), (META, N
 
 /// Identity of the node that this data directory is.
 pub(crate) const NODE: &[u8] = b"node";
-/// Number of frames that were applied.
+/// Count of frames that were applied.
 pub(super) const APPLIED: &[u8] = b"applied";
-/// Number of the last account that was made.
+/// Id of the last account that was made.
 pub(super) const LAST_ACCOUNT: &[u8] = b"last account";
-/// Number of the last key that was made.
+/// Id of the last key that was made.
 pub(super) const LAST_API_KEY: &[u8] = b"last api key";
 /// Number of the last batch of usage that was added; the node follows.
 pub(super) const LAST_USAGE: &[u8] = b"last usage";
-/// The latest second that was ever seen.
+/// The latest second ever seen.
 pub(super) const LATEST_SECOND: &[u8] = b"latest second";
-/// Number of the last entry of the audit log.
+/// Id of the last entry of the audit log.
 pub(super) const LAST_AUDIT: &[u8] = b"last audit entry";
-/// Entries of the audit log that are kept, without the routine ones.
+/// Number of entries kept in the audit log, without the routine ones.
 const AUDIT_COUNT: &[u8] = b"audit entries";
-/// Routine entries of the audit log that are kept.
+/// Number of routine entries kept in the audit log.
 const AUDIT_ROUTINE_COUNT: &[u8] = b"routine audit entries";
-/// Entries of the audit log about sign-ins that are kept.
+/// Number of entries about sign-ins kept in the audit log.
 const AUDIT_SIGN_IN_COUNT: &[u8] = b"sign-in audit entries";
 
-/// 1 if anybody may create an account, 0 if not; absent until an administrator decides.
+/// 1 if registration is open, 0 if not; absent until an administrator decides.
 pub(super) const REGISTRATION: &[u8] = b"registration";
 
 /// Bit of an audit row's key that marks a routine entry.
 const AUDIT_ROUTINE: u64 = 1 << 63;
-/// Bit of an audit row's key that marks an entry about a sign-in; the lower ones hold its number.
+/// Bit of an audit row's key that marks an entry about a sign-in; the lower bits hold its id.
 const AUDIT_SIGN_IN: u64 = 1 << 62;
 
 /// Row of the number of the last batch of usage of a node.
@@ -132,15 +132,15 @@ pub(super) fn node_of_offset(row_key: &[u8]) -> Option<NodeId> {
     u64::from_str_radix(node, 16).ok().map(NodeId)
 }
 
-/// Class of an entry of the audit log. Of each the oldest goes when there are too many, so that
-/// nobody can push out entries of another class.
+/// Class of an entry of the audit log. The oldest entries of a class are dropped when it has too
+/// many, so that they cannot push out entries of another class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AuditClass {
     /// Administrators, operators, links.
     Security,
     /// Sign-ins, right and wrong.
     SignIn,
-    /// An account has changed only what is its own.
+    /// An account has changed only its own things.
     Routine,
 }
 
@@ -156,7 +156,7 @@ impl AuditClass {
         }
     }
 
-    /// Row of the number of its entries that are kept.
+    /// Row of the number of kept entries.
     pub(super) const fn count_row(self) -> &'static [u8] {
         match self {
             Self::Security => AUDIT_COUNT,
@@ -165,7 +165,7 @@ impl AuditClass {
         }
     }
 
-    /// Number of its entries that are kept, at most.
+    /// Maximum number of its entries that are kept.
     pub(super) const fn entries_max(self) -> u64 {
         match self {
             Self::Security | Self::Routine => AUDIT_ENTRIES_MAX,
@@ -184,7 +184,7 @@ pub(super) fn audit_rows(class: AuditClass) -> ([u8; 8], [u8; 8]) {
     (audit_row(0, class), audit_row(AUDIT_SIGN_IN - 1, class))
 }
 
-/// Number of the entry in a row of the audit log.
+/// Id of the entry in a row of the audit log.
 pub(super) fn number_of_audit_row(row_key: &[u8]) -> Option<u64> {
     let bytes = row_key.try_into().ok()?;
     Some(u64::from_be_bytes(bytes) & !(AUDIT_ROUTINE | AUDIT_SIGN_IN))

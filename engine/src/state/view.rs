@@ -1,4 +1,4 @@
-//! Accounts, keys and sessions as they are kept in memory.
+//! Accounts, keys and sessions in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(super) struct View {
     /// Keys of each account.
     pub(super) owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
     pub(super) second_steps: BTreeMap<AccountId, SecondStep>,
-    /// True if anybody may create an account; `None` until an administrator decides.
+    /// True if registration is open; `None` until an administrator decides.
     pub(super) registration: Option<bool>,
     pub(super) sessions: SeededMap<[u8; 32], Session>,
     /// Sessions of each account, oldest first.

@@ -1,4 +1,4 @@
-//! The store as the engine uses it: every value with its checksum.
+//! The store in the form for the engine: every value with its checksum.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -15,22 +15,22 @@ use crate::limits::PAGES_CHECK_BYTES_MAX;
 /// Bytes of the checksum at the end of every stored value.
 const CHECKSUM_BYTES: usize = 8;
 
-/// One file of the store, as the engine uses it.
+/// One file of the store, in the form for the engine.
 pub(crate) struct Store {
     engine: Box<dyn StoreEngine>,
-    /// Its name, for errors.
+    /// Name of the file in errors.
     file: &'static str,
     guard: SpaceGuard,
     sum: OnceLock<RowSum>,
 }
 
 /// A sum over the rows of some tables, kept in a row of another: it is the same wherever the rows
-/// are the same, however they came to be.
+/// are the same, in whatever order they were written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowSum {
-    /// Tables whose rows count.
+    /// Tables with rows that count.
     pub(crate) tables: &'static [Table],
-    /// Rows of these tables that do not.
+    /// Rows of these tables that do not count.
     pub(crate) left_out: &'static [(Table, &'static [u8])],
     /// Table that keeps the sum.
     pub(crate) kept_in: Table,
@@ -48,9 +48,9 @@ impl RowSum {
 pub(crate) struct SpaceGuard {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) dir: PathBuf,
-    /// Bytes that must be free for a transaction to begin.
+    /// Number of bytes that must be free for a transaction to begin.
     pub(crate) needed_bytes: u64,
-    /// Bytes that must be free besides.
+    /// Number of bytes that must be free besides.
     pub(crate) reserve_bytes: Arc<AtomicU64>,
 }
 
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// Keeps a sum from now on. Cost: a look-up more for each row that is put or removed.
+    /// Keeps a sum from now on. Cost: one more look-up for each row that is put or removed.
     ///
     /// The sum must be in its row already, or its tables empty: see [`Transaction::start_sum`].
     pub(crate) fn keep_sum(&self, sum: RowSum) {
@@ -104,20 +104,20 @@ impl Store {
         self.sum.get().is_some()
     }
 
-    /// Counts the rows again of which a sum is kept, at one moment. Returns false if they have
+    /// Recounts the rows that have a stored sum, at one moment. Returns false if they have
     /// another one: a row was lost, or is older than it was. Cost: reads them all.
     pub(crate) fn has_its_sum(&self) -> Result<bool> {
         let Some(sum) = self.sum.get().copied() else {
             return Ok(true);
         };
         match self.read(|rows| rows.has_sum(sum)) {
-            // A damaged value is told by whoever reads it.
+            // A damaged value is reported by its reader.
             Err(Error::Corrupt { .. }) => Ok(false),
             counted => counted,
         }
     }
 
-    /// Reads at one moment; what is committed meanwhile is not seen.
+    /// Reads at one moment; commits made during it are not seen.
     pub(crate) fn read<R>(&self, work: impl FnOnce(&Rows<'_>) -> Result<R>) -> Result<R> {
         let mut work = Some(work);
         let mut result = None;
@@ -154,7 +154,7 @@ impl Store {
         Ok(result.expect("an engine that succeeds has called its work"))
     }
 
-    /// Changes a byte of a stored value behind the back of its checksum.
+    /// Changes a byte of a stored value without updating its checksum.
     #[cfg(test)]
     pub(crate) fn damage_value(&self, table: Table, row_key: &[u8]) -> Result<()> {
         self.engine.write(&mut |rows| {
@@ -165,17 +165,17 @@ impl Store {
         })
     }
 
-    /// Bytes that it takes on disk.
+    /// Size on disk, in bytes.
     pub(crate) fn size_bytes(&self) -> Result<u64> {
         self.engine.size_bytes()
     }
 
-    /// Checks what is below the rows.
+    /// Checks everything below the rows.
     pub(crate) fn check(&self) -> Result<()> {
         self.engine.check()
     }
 
-    /// Checks what is below the rows, unless that would take long.
+    /// Checks everything below the rows, unless that would take long.
     pub(crate) fn check_when_small(&self) -> Result<()> {
         if self.size_bytes()? <= PAGES_CHECK_BYTES_MAX {
             self.check()
@@ -184,13 +184,13 @@ impl Store {
         }
     }
 
-    /// Bytes that [`Store::compact`] may give back.
+    /// Number of bytes that [`Store::compact`] may free.
     pub(crate) fn reclaimable_bytes(&self) -> Result<u64> {
         self.engine.reclaimable_bytes()
     }
 
-    /// Gives back to the file system what holds no rows. Returns the bytes on disk before and
-    /// after.
+    /// Returns the space without rows to the file system. Returns the sizes on disk before and
+    /// after, in bytes.
     pub(crate) fn compact(&self) -> Result<(u64, u64)> {
         // Pages are copied before the file becomes shorter.
         self.guard.check()?;
@@ -205,10 +205,10 @@ impl Store {
     }
 }
 
-/// Visitor of rows that may be damaged: gets the row key, and the value or what is wrong with it.
+/// Visitor of rows that may be damaged: gets the row key, and the value or its fault.
 pub(crate) type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) -> Result<ControlFlow<()>> + 'i;
 
-/// The rows of one moment, their values checked as they are read.
+/// The rows of one moment; each read checks the value.
 pub(crate) struct Rows<'a> {
     rows: &'a dyn ReadRows,
     file: &'static str,
@@ -252,7 +252,7 @@ impl Rows<'_> {
         Ok(count_sum(self.rows, self.file, sum)? == stored.map_or(0, u64::from_le_bytes))
     }
 
-    /// Number of rows of a table.
+    /// Count of rows in a table.
     pub(crate) fn rows_count(&self, table: Table) -> Result<u64> {
         self.rows.rows_count(table)
     }
@@ -263,19 +263,19 @@ pub(crate) struct Transaction<'a> {
     rows: &'a mut dyn WriteRows,
     file: &'static str,
     checksummed: Vec<u8>,
-    /// Damaged values that were taken for none.
+    /// Damaged values that were treated as missing.
     discarded: Vec<Error>,
-    /// The sum that is kept, and its difference so far.
+    /// The kept sum, and its difference up to now.
     sum: Option<(RowSum, u64)>,
 }
 
 impl Transaction<'_> {
-    /// The value of a row, as changed so far.
+    /// The value of a row, with the changes of this transaction.
     pub(crate) fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
         get(self.rows, self.file, table, row_key)
     }
 
-    /// The value of a row; `None` too when it is damaged, which is noted as discarded: for values
+    /// The value of a row; `None` also when it is damaged, which is noted as discarded: for values
     /// that are about to be replaced.
     pub(crate) fn get_or_discard(
         &mut self,
@@ -302,12 +302,12 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Hands over what was discarded, for the log.
+    /// Returns the errors of the discarded values, for the log.
     pub(crate) fn take_discarded(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.discarded)
     }
 
-    /// Visits the rows of a span, as changed so far, without trusting them.
+    /// Visits the rows of a span, with the changes of this transaction, without trusting them.
     pub(crate) fn inspect(
         &self,
         table: Table,
@@ -317,7 +317,7 @@ impl Transaction<'_> {
         inspect(self.rows, self.file, table, span, each)
     }
 
-    /// The row keys of a table, those of damaged rows too.
+    /// The row keys of a table, those of damaged rows included.
     pub(crate) fn row_keys(&self, table: Table) -> Result<Vec<Vec<u8>>> {
         let mut row_keys = Vec::new();
         self.rows.range(table, Span::ALL, &mut |row_key, _| {
@@ -338,13 +338,13 @@ impl Transaction<'_> {
         self.rows.put(table, row_key, &self.checksummed)
     }
 
-    /// Makes the value of a row one that does not match its checksum, also of a row that is not
-    /// there: what it holds is not what was stored last, and must never be believed again.
+    /// Makes the value of a row, even of a missing row, one that does not match its checksum: it is
+    /// not the value stored last, and must never be trusted again.
     pub(crate) fn discredit(&mut self, table: Table, row_key: &[u8]) -> Result<()> {
         let stored = self.rows.get(table, row_key)?;
         let mut checksummed = stored.unwrap_or_else(|| checksum_of(table, row_key, &[]).to_vec());
         if verified_value(self.file, table, row_key, &checksummed).is_ok() {
-            // The value stays as it is, for whoever examines the file.
+            // The value stays unchanged, for an examination of the file.
             *checksummed.last_mut().expect("a checksum is not empty") ^= 0xFF;
             self.count_in_sum(table, row_key, checksummed.last_chunk().copied())?;
             self.rows.put(table, row_key, &checksummed)?;
@@ -358,7 +358,7 @@ impl Transaction<'_> {
         self.rows.remove(table, row_key)
     }
 
-    /// Takes the row as it is out of the sum, and the new one in.
+    /// Takes the present row out of the sum, and the new one in.
     fn count_in_sum(
         &mut self,
         table: Table,
@@ -381,7 +381,7 @@ impl Transaction<'_> {
     fn store_sum(&mut self) -> Result<()> {
         match self.sum.take() {
             Some((sum, difference)) if difference != 0 => {
-                // A damaged one is counted from zero: it differs from those of others from then on.
+                // A damaged sum is counted from zero: from then on it differs from those of others.
                 let stored = self.get_or_discard(sum.kept_in, sum.row_key)?;
                 let stored = stored.and_then(|value| value.try_into().ok());
                 let before = stored.map_or(0, u64::from_le_bytes);
@@ -392,7 +392,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// Counts the rows that there are and stores their sum. Cost: reads them all.
+    /// Sums up the existing rows and stores the sum. Cost: reads them all.
     pub(crate) fn start_sum(&mut self, sum: RowSum) -> Result<()> {
         let total = count_sum(self.rows, self.file, sum)?;
         self.put(sum.kept_in, sum.row_key, &total.to_le_bytes())
@@ -427,8 +427,8 @@ fn inspect<R: ReadRows + ?Sized>(
     })
 }
 
-/// Returns true if an error is about one value, not about the file below it: [`StoreEngine`]s name
-/// the file alone.
+/// Returns true if an error concerns one value, not the file below it: [`StoreEngine`]s name only
+/// the file.
 fn is_damaged_value(error: &Error, store_file: &str) -> bool {
     matches!(error, Error::Corrupt { file, .. } if file != store_file)
 }

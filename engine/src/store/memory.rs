@@ -1,4 +1,4 @@
-//! Rows in memory: nothing is kept.
+//! Rows in memory: nothing is stored.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ type Bounds<'s> = (Bound<&'s [u8]>, Bound<&'s [u8]>);
 type RowMap = BTreeMap<Vec<u8>, Vec<u8>>;
 type Tables = BTreeMap<Table, Arc<RowMap>>;
 
-/// A store whose rows live as long as the process.
+/// A store with rows that live as long as the process.
 ///
-/// A transaction works on copies of the tables that it changes when a reader still holds the
-/// committed ones, and on those themselves otherwise.
+/// A transaction works on copies of the changed tables while a reader still holds the committed
+/// ones, and on the tables themselves otherwise.
 #[derive(Default)]
 pub(crate) struct MemoryEngine {
     committed: RwLock<Tables>,
@@ -26,7 +26,7 @@ pub(crate) struct MemoryEngine {
 
 impl StoreEngine for MemoryEngine {
     fn read(&self, work: &mut dyn FnMut(&dyn ReadRows) -> Result<()>) -> Result<()> {
-        // Copies pointers, not rows: what is committed later gets tables of its own.
+        // Copies pointers, not rows: later commits get tables of their own.
         let tables = self.committed.read().clone();
         work(&MemoryRows { tables })
     }
@@ -41,7 +41,7 @@ impl StoreEngine for MemoryEngine {
         };
         work(&mut transaction)?;
         let MemoryTransaction { base, changes } = transaction;
-        // Before the changes: a table that the transaction still held would be copied whole.
+        // Before the changes: a table still held by the transaction would be copied whole.
         drop(base);
         let mut committed = self.committed.write();
         for (table, rows) in changes {
@@ -173,8 +173,8 @@ impl WriteRows for MemoryTransaction {
     }
 }
 
-/// Visits the rows of `base` as `changes` leave them; `None` is a row that is removed. `first` is
-/// how a row key compares with those that come after it.
+/// Visits the rows of `base` with `changes` applied; `None` is a removed row. `first` is the order
+/// of a row key relative to those that come after it.
 fn visit_merged<'r>(
     base: impl Iterator<Item = (&'r Vec<u8>, &'r Vec<u8>)>,
     changes: impl Iterator<Item = (&'r Vec<u8>, &'r Option<Vec<u8>>)>,
@@ -191,7 +191,7 @@ fn visit_merged<'r>(
         };
         let old = base.next_if(|_| order == first || order == Ordering::Equal);
         let changed = changes.next_if(|_| order != first);
-        // Of a row in both, the change counts.
+        // The change counts for a row in both.
         let row = match changed {
             Some((row_key, value)) => value.as_ref().map(|value| (row_key, value)),
             None => old,

@@ -2,8 +2,8 @@
 //! transactions.
 //!
 //! [`StoreEngine`] is the seam: [`RedbEngine`] keeps its rows in one redb file, [`MemoryEngine`] in
-//! memory. [`Store`] stands before them and adds a checksum to every value, so that no engine
-//! is trusted with what it gives back. Values are opaque here.
+//! memory. [`Store`] wraps them and adds a checksum to every value, so that the results of an
+//! engine need not be trusted. Values are opaque here.
 
 mod memory;
 mod redb_engine;

@@ -25,11 +25,11 @@ pub(crate) struct RedbPlace {
     pub(crate) disk: Arc<dyn Disk>,
     /// The file.
     pub(crate) path: PathBuf,
-    /// Name under which it is made, in the same file system.
+    /// Name under which it is created, in the same file system.
     pub(crate) temporary: PathBuf,
-    /// Its name in errors.
+    /// Name of the file in errors.
     pub(crate) file: &'static str,
-    /// Every table; those that are missing are made.
+    /// Every table; missing ones are created.
     pub(crate) tables: &'static [Table],
     /// Bytes of memory for pages.
     pub(crate) cache_bytes: usize,
@@ -41,10 +41,10 @@ pub(crate) struct RedbPlace {
 ///
 /// Every commit is a quick-repair commit, which implies two phases: after a crash the file opens
 /// without a scan. redb refuses everything after a failed write, and may panic on a damaged page:
-/// both mark the database, and the next to use it opens it again.
+/// both mark the database as suspect, and the next caller opens it again.
 pub(crate) struct RedbEngine {
     place: RedbPlace,
-    /// INVARIANT: there is at most one open [`Database`] of the file; replacing it waits for all
+    /// INVARIANT: at most one [`Database`] of the file is open; replacing it waits for all
     /// transactions.
     database: RwLock<Option<Database>>,
     is_suspect: AtomicBool,
@@ -60,10 +60,10 @@ const fn definition(table: Table) -> ByteTable {
 }
 
 impl RedbEngine {
-    /// Opens the file, making it when it is not there.
+    /// Opens the file, creating it if it is missing.
     ///
-    /// A file is made under a temporary name, with all its tables, and gets its name when it is
-    /// durable: redb's own creation does not survive being killed.
+    /// A file is created under a temporary name, with all its tables, and gets its name when it is
+    /// durable: redb's own creation does not survive a kill.
     pub(crate) fn open(place: RedbPlace) -> Result<Self> {
         let size_bytes = place.disk.size_bytes(&place.path)?;
         if size_bytes.is_none() && place.may_create {
@@ -79,7 +79,7 @@ impl RedbEngine {
 
     /// The open database, opened again if the last one failed.
     fn database(&self) -> Result<RwLockReadGuard<'_, Option<Database>>> {
-        // Not for ever: a reader that begins another transaction would wait for itself. If readers
+        // Not forever: a reader that begins another transaction would wait for itself. If readers
         // stay that long, redb answers as it can, and a later caller opens the file again.
         if self.is_suspect.load(Ordering::Acquire)
             && let Some(mut database) = self.database.try_write_for(REOPEN_WAIT)
@@ -107,7 +107,7 @@ impl RedbEngine {
     }
 
     /// Remembers that redb failed, unless the fault was the caller's, or one value's: opening the
-    /// file again would not repair a value, and empties the cache of pages.
+    /// file again would not repair a value, and empties the page cache.
     fn observe<T>(&self, result: Result<T>) -> Result<T> {
         let is_suspect = match &result {
             Err(Error::Store { .. }) => true,
@@ -154,11 +154,11 @@ impl RedbEngine {
         };
         let worked = work(&mut rows);
         let is_changed = rows.is_changed;
-        // Before the commit: tables borrow the transaction, and write what they changed when they
-        // are dropped.
+        // Before the commit: tables borrow the transaction, and write their changes when they are
+        // dropped.
         guarded(place, "leave its tables", || drop(rows))?;
         match worked {
-            // A commit writes and syncs, whatever is in it.
+            // A commit writes and syncs, even without changes.
             Ok(()) if !is_changed => {
                 let ended = guarded(place, "end a transaction", || transaction.abort())?;
                 ended.map_err(failed(place, "end a transaction"))
@@ -199,7 +199,8 @@ impl StoreEngine for RedbEngine {
     }
 
     fn check(&self) -> Result<()> {
-        // Opened again first if it failed. The guard goes at once: the next line would wait for it.
+        // Opened again first if it failed. The guard is dropped at once: the next line would wait
+        // for it.
         drop(self.database()?);
         let mut database = self.database.write();
         let Some(database) = database.as_mut() else {
@@ -241,7 +242,7 @@ impl StoreEngine for RedbEngine {
             return Ok(());
         };
         if self.is_suspect.load(Ordering::Acquire) {
-            // What was committed is durable, and nothing else may be written.
+            // Committed changes are durable, and nothing else may be written.
             discard(database);
             return Ok(());
         }
@@ -250,7 +251,7 @@ impl StoreEngine for RedbEngine {
     }
 }
 
-/// Bytes of the pages of all tables, however full they are.
+/// Size of the pages of all tables, in bytes, however full they are.
 fn used_bytes(place: &RedbPlace, database: &Database) -> Result<u64> {
     let measured = guarded(place, "measure", || {
         let transaction = database.begin_read()?;
@@ -272,7 +273,7 @@ impl Drop for RedbEngine {
     }
 }
 
-/// Makes the file: whole and durable before it gets its name.
+/// Creates the file: complete and durable before it gets its name.
 fn create(place: &RedbPlace) -> Result<()> {
     let file = place.disk.create(&place.temporary)?;
     let database = open_file(place, file)?;
@@ -281,7 +282,7 @@ fn create(place: &RedbPlace) -> Result<()> {
     // first opening.
     let closed = guarded(place, "close", || database.close())?;
     closed.map_err(failed(place, "close"))?;
-    // redb took the file: it is opened once more, so that what closing wrote is synced, too.
+    // redb took the file: it is opened once more, so that the writes of closing are synced, too.
     let made = place.disk.open_writable(&place.temporary)?;
     let file = made.ok_or_else(|| damaged(place))?;
     file.sync().map_err(Error::io("sync", &place.temporary))?;
@@ -290,7 +291,7 @@ fn create(place: &RedbPlace) -> Result<()> {
     place.disk.sync_dir(dir)
 }
 
-/// Opens the file, which is there, and makes the tables that it does not have yet.
+/// Opens the existing file, and creates the tables that it lacks.
 fn open(place: &RedbPlace) -> Result<Database> {
     let file = place.disk.open_writable(&place.path)?;
     let file = file.ok_or_else(|| Error::corrupt(place.file, 0, "the file"))?;
@@ -309,7 +310,7 @@ fn open(place: &RedbPlace) -> Result<Database> {
     }
 }
 
-/// Makes the tables that the file does not have yet.
+/// Creates the tables that the file lacks.
 fn add_tables(place: &RedbPlace, database: &Database) -> Result<()> {
     let begun = guarded(place, "begin to read", || database.begin_read())?;
     let transaction = begun.map_err(failed(place, "begin to read"))?;
@@ -331,11 +332,11 @@ fn add_tables(place: &RedbPlace, database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Lets go of a database as if the process was killed.
+/// Drops a database as if the process was killed.
 ///
-/// redb commits once more when it is dropped. With a damaged page among those that say which pages
-/// are in use, that commit takes one that is, and panics in a destructor, which ends the process.
-/// It commits nothing while its thread unwinds.
+/// redb commits once more when it is dropped. If a page with the list of pages in use is damaged,
+/// that commit takes a page that is in use, and panics in a destructor, which ends the process. It
+/// commits nothing while its thread unwinds.
 fn discard(database: Database) {
     if std::thread::panicking() {
         return drop(database);
@@ -369,12 +370,12 @@ fn make_tables(place: &RedbPlace, database: &Database, tables: &[Table]) -> Resu
 }
 
 thread_local! {
-    /// True in a call whose panic becomes an error.
+    /// True during a call that turns a panic into an error.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns true if a panic of this thread becomes an error now, which names what is damaged. A hook
-/// for panics has nothing to add then.
+/// Returns true if a panic of this thread becomes an error now, which names the damaged part. A
+/// panic hook has nothing to add then.
 pub fn is_panic_contained() -> bool {
     IS_GUARDED.get()
 }
@@ -411,7 +412,7 @@ fn damaged(place: &RedbPlace) -> Error {
     Error::corrupt(place.file, 0, "pages that match their checksums")
 }
 
-/// Visits what a redb table gives for a span. A visit of all rows must meet as many as the table
+/// Visits the rows of a redb table in a span. A visit of all rows must meet as many as the table
 /// has: a page that was zeroed, or not written, may hold fewer and look sound.
 fn visit<T>(place: &RedbPlace, table: &T, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()>
 where
@@ -435,8 +436,8 @@ where
         let Some(row) = row else { break };
         visited_count += 1;
         let (row_key, value) = row.map_err(failed(place, "read"))?;
-        // A damaged page may panic here too. Asked once inside the guard, the same bytes do not
-        // panic below, and `each` is not in it: its panics are its own.
+        // A damaged page may panic here too. After one read inside the guard, the same bytes do not
+        // panic below, and `each` is outside of it: its panics are its own.
         guarded(place, "read", || {
             row_key.value().len() + value.value().len()
         })?;

@@ -1,4 +1,4 @@
-//! The seam between the engine and whatever stores its rows.
+//! The seam between the engine and its row store.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ pub(crate) struct Span<'a> {
     pub(crate) order: ScanOrder,
 }
 
-/// In which order rows are visited.
+/// Order in which rows are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScanOrder {
     /// Smallest row key first.
@@ -45,7 +45,7 @@ pub(crate) trait ReadRows {
     /// Visits the rows of a span in order.
     fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()>;
 
-    /// Number of rows of a table.
+    /// Count of rows in a table.
     fn rows_count(&self, table: Table) -> Result<u64>;
 }
 
@@ -60,8 +60,8 @@ pub(crate) trait WriteRows: ReadRows {
 
 /// An ordered byte map with named tables.
 ///
-/// Readers see the rows of the last commit before they began and never wait for the writer. One
-/// writer at a time; the others wait. What is committed is durable.
+/// Readers see the rows of the last commit before they began and never wait for the writer. There
+/// is one writer at a time; the others wait. Committed changes are durable.
 pub(crate) trait StoreEngine: Send + Sync {
     /// Reads.
     fn read(&self, work: &mut dyn FnMut(&dyn ReadRows) -> Result<()>) -> Result<()>;
@@ -70,19 +70,19 @@ pub(crate) trait StoreEngine: Send + Sync {
     /// when `work` puts and removes no row.
     fn write(&self, work: &mut dyn FnMut(&mut dyn WriteRows) -> Result<()>) -> Result<()>;
 
-    /// Bytes that it takes on disk.
+    /// Size on disk, in bytes.
     fn size_bytes(&self) -> Result<u64>;
 
     /// Checks everything below the rows, such as the checksums of pages. Waits for readers and
     /// the writer, which waits for it.
     fn check(&self) -> Result<()>;
 
-    /// Bytes of it that hold no rows, and that [`StoreEngine::compact`] may give back. Cost: a read
-    /// of every page; the writer does not wait.
+    /// Number of bytes without rows that [`StoreEngine::compact`] may free. Cost: a read of every
+    /// page; the writer does not wait.
     fn reclaimable_bytes(&self) -> Result<u64>;
 
-    /// Gives back to the file system what holds no rows. Waits for readers and the writer, which
-    /// wait for it; interrupted, it leaves all rows as they are.
+    /// Returns the space without rows to the file system. Waits for readers and the writer, which
+    /// wait for it; interrupted, it leaves all rows unchanged.
     fn compact(&self) -> Result<()>;
 
     /// Makes the next opening quick. Nothing is read or written after it.

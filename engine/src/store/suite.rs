@@ -380,8 +380,8 @@ fn a_reader_that_reads_again_after_a_fault_does_not_wait_for_itself() {
     assert_eq!(found, Some(b"x".to_vec()));
 }
 
-/// A store of 300 rows, of which all but each tenth were removed, compacted on this disk. Returns
-/// the result of the compaction.
+/// A store of 300 rows, reduced to each tenth and compacted on this disk. Returns the result of the
+/// compaction.
 fn compact_half_empty(dir: &Path, disk: &Arc<dyn Disk>, is_prepared: bool) -> Result<(u64, u64)> {
     let store = store(redb(dir, disk)?, dir);
     if !is_prepared {

@@ -1,9 +1,8 @@
 //! Folding of one character: steps 1 to 4 of SEARCH.md 1.
 //!
-//! Every step before the episode words looks at one character at a time. Canonical reordering,
-//! the one part of NFKD that does not, only moves marks, and marks are deleted. So the folding of
-//! a text is the folding of its characters one after another, and each needs to be worked out
-//! only once.
+//! Every step before the episode words treats one character at a time. Canonical reordering, the
+//! one part of NFKD that does not, only moves marks, and marks are deleted. So the folding of a
+//! text is the folding of its characters one after another, and each is computed only once.
 
 use std::iter;
 use std::ops::RangeInclusive;
@@ -59,7 +58,7 @@ pub(crate) fn fold_character(character: char, each: &mut impl FnMut(char)) {
         return;
     }
     // ICU takes several look-ups in tries for a letter: the table holds their result for nearly all
-    // text. A folding of more than seven bytes is worked out each time.
+    // text. A folding of more than seven bytes is computed each time.
     let Some(Some(short)) = TABLE.get(u32::from(character) as usize) else {
         work_out(character, each);
         return;

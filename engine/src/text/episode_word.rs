@@ -160,7 +160,7 @@ fn number(bytes: &[u8], digits_min: usize, digits_max: usize) -> Option<(u32, &[
         return None;
     }
     let (digits, rest) = bytes.split_at(digits_count);
-    // At most five digits: no overflow.
+    // Up to five digits: no overflow.
     let value = digits
         .iter()
         .fold(0, |sum, digit| sum * 10 + u32::from(digit - b'0'));

@@ -1,10 +1,10 @@
-//! Flags that the description and the file name of a record tell (SEARCH.md 6.4).
+//! Flags set by the description and the file name of a record (SEARCH.md 6.4).
 
 use super::character::fold_character;
 use super::words;
 use crate::model::{Flag, FlagSet};
 
-/// Rows of words of a description that tell a flag.
+/// Rows of words of a description that set a flag.
 const PHRASES: [(Flag, &[&str]); 26] = [
     (Flag::HearingImpaired, &["sdh"]),
     (Flag::HearingImpaired, &["para", "sordos"]),
@@ -55,7 +55,7 @@ const WORDS_BEFORE: usize = 3;
 const DENIALS_AFTER: [&str; 5] = ["eliminado", "eliminados", "quitado", "quitados", "removed"];
 const WORDS_AFTER: usize = 2;
 
-/// Words of a file name that tell a flag wherever they stand.
+/// Words of a file name that set a flag wherever they stand.
 const NAME_WORDS: [(Flag, &str); 7] = [
     (Flag::HearingImpaired, "sdh"),
     (Flag::HearingImpaired, "sordos"),
@@ -66,7 +66,7 @@ const NAME_WORDS: [(Flag, &str); 7] = [
     (Flag::Forced, "forzadas"),
 ];
 
-/// Words of a file name that tell that it is for the hearing impaired as the last word.
+/// Words of a file name that mean, as the last word, that it is for the hearing impaired.
 const LAST_NAME_WORDS: [&str; 2] = ["hi", "cc"];
 
 /// Endings of file names of subtitles and archives, the longest first.
@@ -74,7 +74,7 @@ const ENDINGS: [&str; 8] = [
     ".vtt.srt", ".srt", ".ssa", ".ass", ".sub", ".vtt", ".zip", ".rar",
 ];
 
-/// The flags that a description tells: a phrase that is not denied by a word near it.
+/// The flags set by a description: a phrase that is not denied by a word near it.
 ///
 /// Source: SEARCH.md 6.4.
 ///
@@ -108,7 +108,7 @@ fn is_denied(all: &[&str], start: usize, end: usize) -> bool {
     is_before || after.iter().any(|word| DENIALS_AFTER.contains(word))
 }
 
-/// The flags that a file name tells, whose ending counts as no word.
+/// The flags set by a file name; its ending does not count as a word.
 ///
 /// Source: SEARCH.md 6.5.
 pub fn named_flags(file_name: &str) -> FlagSet {

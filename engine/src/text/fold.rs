@@ -8,8 +8,8 @@ use super::episode_word::{EpisodeWord, Piece, attached_episode, is_further, spac
 /// The Unicode version of the data that folding uses: that of the locked ICU4X crates.
 pub const UNICODE_VERSION: &str = "18.0.0";
 
-/// Changes whenever the folding of any character does: an index built with another fingerprint
-/// is rebuilt. A test computes it anew from the folding of every character there is.
+/// Changes whenever the folding of any character does: an index built with another fingerprint is
+/// rebuilt. A test computes it from the folding of every character.
 pub const FOLDING_FINGERPRINT: u64 = 0xAB86_E2D1_44EA_A4AD;
 
 /// Folds a text: its words, without case, accents and punctuation, joined by single spaces, with
@@ -79,7 +79,7 @@ pub fn words(folded: &str) -> impl DoubleEndedIterator<Item = &str> + Clone {
     folded.split(' ').filter(|word| !word.is_empty())
 }
 
-/// Number of ASCII letters and digits at the start of `bytes`.
+/// Count of ASCII letters and digits at the start of `bytes`.
 fn alphanumeric_run(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric());
     end.unwrap_or(bytes.len())
@@ -217,7 +217,8 @@ impl<'a> WordWriter<'a> {
                 Some(self.episode(start, season, episode))
             }
             LastWord::Episode => is_further(word).then(|| {
-                // The space before it goes as well; there is one, because an episode precedes it.
+                // The space before it is removed as well; there is one, because an episode precedes
+                // it.
                 self.out.truncate(start - 1);
                 LastWord::Episode
             }),
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(fold(input), expected, "{input:?}");
     }
 
-    /// SEARCH.md 1, steps 1 to 4, each done to the whole text as it is written there.
+    /// SEARCH.md 1, steps 1 to 4, each applied to the whole text.
     fn fold_step_by_step(text: &str) -> String {
         let categories = CodePointMapData::<GeneralCategory>::new();
         let is_apostrophe = |c: &char| "'`´ʻʼ‘’‛′".contains(*c);

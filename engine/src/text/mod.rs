@@ -2,7 +2,7 @@
 //!
 //! [`fold`] makes two spellings of a title equal. [`Markers`] are the words of a request that name
 //! an episode or a year. [`spanish_region`] distinguishes the Spanish of Spain and Latin America;
-//! [`described_flags`] and [`named_flags`] tell what subtitles are for.
+//! [`described_flags`] and [`named_flags`] give the purpose of subtitles.
 
 mod character;
 mod episode_word;

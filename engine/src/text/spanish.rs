@@ -51,8 +51,8 @@ const LATIN_AMERICA_WORDS: [&str; 18] = [
     "uruguay",
 ];
 
-/// The region that the words of a folded description name: words of one list, and none of the
-/// other. Callers ask only for a record whose language is Spanish without a region.
+/// The region named by the words of a folded description: words of one list, and none of the other.
+/// Callers ask only for a record in Spanish without a region.
 ///
 /// Source: SEARCH.md 6.
 ///

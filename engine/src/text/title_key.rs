@@ -1,4 +1,4 @@
-//! Title keys, which are equal for titles that are written in other ways (SEARCH.md 1.7).
+//! Title keys, which are equal for titles with different spellings (SEARCH.md 1.7).
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use super::fold::fold;
 
 /// Words that are left out wherever they stand.
 const CONJUNCTIONS: [&str; 2] = ["and", "y"];
-/// Words that are left out in front.
+/// Words that are left out at the beginning.
 const FIRST_WORDS: [&str; 9] = ["the", "el", "la", "los", "las", "le", "les", "l", "marvels"];
 
 /// The title key of a text.
@@ -24,7 +24,7 @@ pub fn title_key(text: &str) -> String {
 }
 
 /// True if the text begins with an `l` and an apostrophe: a word of its own in the title key, which
-/// the folded text does not tell.
+/// the folded text does not show.
 pub(crate) fn is_elided(text: &str) -> bool {
     let rest = text.trim_start().strip_prefix(['l', 'L']);
     rest.is_some_and(|rest| rest.starts_with(is_apostrophe))
@@ -39,8 +39,8 @@ pub(crate) fn folded_title_key(folded: &str, is_elided: bool) -> String {
     String::from_utf8(key).expect("whole words are joined")
 }
 
-/// Compares the title key of a folded text with another key. Cost: as many bytes of the text as are
-/// equal; no key is made.
+/// Compares the title key of a folded text with another key. Cost: linear in the equal bytes of the
+/// text; no key is made.
 pub(crate) fn compare_title_key(folded: &str, is_elided: bool, key: &str) -> Ordering {
     match elided(folded, is_elided) {
         Some(text) => key_bytes(&text).cmp(key.bytes()),

@@ -53,7 +53,7 @@ impl ReachedBy<'_> {
         }
     }
 
-    /// `Host`, if its characters are those of hosts: it is written into answers.
+    /// `Host`, if it has only characters of hosts: it is written into answers.
     fn host(&self) -> Option<&str> {
         let host = self.headers.get(HOST).map(HeaderValue::to_str)?.ok()?;
         let is_host = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
@@ -67,7 +67,7 @@ impl ReachedBy<'_> {
     }
 }
 
-/// True if host and port are those of a URL; without a port it is the default of the URL's scheme.
+/// True if a URL has this host and port. The default port is that of the URL's scheme.
 fn is_host_of(host: &str, url: &str) -> bool {
     let (default_port, rest) = match url.split_once("://") {
         Some(("https", rest)) => ("443", rest),

@@ -52,7 +52,7 @@ impl AddressCall<'_> {
         self.path.tag.as_deref().and_then(Language::parse)
     }
 
-    /// Path and query as they were sent.
+    /// Path and query, undecoded.
     pub(super) fn target(&self) -> &str {
         let target = self.uri.path_and_query();
         target.map_or_else(|| self.uri.path(), |target| target.as_str())

@@ -10,7 +10,7 @@ use crate::request::{AddressEndpoint, address_path};
 use crate::respond::{ApiError, Surface};
 use crate::runtime::HandlerOutcome;
 
-/// Answers a request whose path is below an address ([`address_path`]).
+/// Answers a request to a path below an address ([`address_path`]).
 pub fn answer(
     worker: &Arc<ApiWorker>,
     connection: &mut ConnectionMemory,

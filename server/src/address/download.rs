@@ -26,8 +26,8 @@ pub(super) fn answer(call: AddressCall<'_>, id: Option<RecordId>) -> HandlerOutc
     call.worker.download(call.admitted, id, &query)
 }
 
-/// The query string of the text download. Season 0 counts as not given; of episode 0 there is no
-/// text, but films have none of either.
+/// The query string of the text download. Season 0 counts as not given. Episode 0 has no text,
+/// except for films, where it counts as not given.
 fn text_query(numbers: AddressNumbers, is_of_episode: impl FnOnce() -> bool) -> String {
     let mut query = "encoding=utf-8".to_owned();
     if let Some(season) = numbers.season.filter(|season| *season != 0) {

@@ -13,7 +13,7 @@ use crate::rows::language_name;
 pub(super) struct ItemRequest<'a> {
     /// Beginning of URLs, the key and the tag included.
     pub(super) base: &'a str,
-    /// The title that was asked for.
+    /// The title in the request.
     pub(super) query: Option<&'a str>,
     /// True if the search was by `imdb_id`.
     pub(super) is_by_id: bool,
@@ -23,7 +23,7 @@ pub(super) struct ItemRequest<'a> {
     pub(super) episode: Option<u32>,
 }
 
-/// An item, its fields in the order in which they are written.
+/// An item, with its fields in output order.
 #[derive(Serialize)]
 pub(super) struct Item {
     id: String,
@@ -79,7 +79,7 @@ impl Item {
     }
 }
 
-/// The title as it was asked for, if it is one of the names; else the first name.
+/// The title in the spelling of the query, if it is one of the names; else the first name.
 fn shown_title(names: &[String], query: Option<&str>) -> String {
     let asked = query.filter(|query| {
         let folded = fold(query);

@@ -5,7 +5,7 @@ use subcat_engine::{fold, release_word_weight, words};
 use super::title_names::is_episode_word;
 use crate::limits::{RELEASE_NAME_CHARS_MAX, RELEASE_PARTS_MIN};
 
-/// Years that tell the name of a release.
+/// Years that identify the name of a release.
 const YEARS: std::ops::RangeInclusive<u16> = 1900..=2100;
 
 /// The names of releases in a text, in their order.
@@ -34,7 +34,7 @@ fn release_name(word: &str) -> Option<String> {
     }
 }
 
-/// True for a year, an episode word, or a word by which releases are told apart.
+/// True for a year, an episode word, or a word that distinguishes releases.
 fn tells_release(part: &str) -> bool {
     let is_year = part.len() == 4 && part.parse().is_ok_and(|year| YEARS.contains(&year));
     if is_year || is_episode_word(part) {

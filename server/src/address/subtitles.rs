@@ -36,7 +36,7 @@ struct AddonList {
     subtitles: Vec<AddonItem>,
 }
 
-/// A video as it is searched for.
+/// The video that an add-on searches for.
 struct Wanted<'a> {
     term: CatalogTerm,
     video_type: VideoType,
@@ -99,7 +99,7 @@ fn number(text: &str) -> Option<Number> {
     Number::new(text.parse().ok()?)
 }
 
-/// The first characters of `filename` in what follows an id.
+/// The first characters of the `filename` parameter in the part after an id.
 fn file_name(extra: &str) -> Option<String> {
     let named = parameters(extra).filter(|(name, _)| name == "filename");
     let (_, value) = named.last()?;

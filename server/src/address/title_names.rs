@@ -4,13 +4,13 @@ use subcat_engine::{fold, words};
 
 use crate::limits::{EPISODE_PIECES_MAX, INNER_NAME_CHARS_MIN};
 
-/// Fold of what stands in the place of a name without being one.
+/// Folded placeholder that is not a name.
 const NO_NAME: &str = "tv series";
 /// Years in parentheses that end a name.
 const YEARS: std::ops::RangeInclusive<u16> = 1850..=2100;
 
-/// The names of a title: those that `aka` separates, and those inside and outside of parentheses,
-/// without what is at their end and belongs to no name. A title without a name is its own.
+/// The names of a title: separated by `aka`, and inside and outside of parentheses, without
+/// trailing parts that belong to no name. A title without such names is its own name.
 pub(super) fn title_names(title: &str, is_episode: bool) -> Vec<String> {
     let mut names = Vec::new();
     for part in split_at_aka(title) {

@@ -18,7 +18,7 @@ use crate::runtime::{Control, ask_socket};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
-/// An operation that the running server did not execute, or whose answer did not arrive.
+/// An operation that the running server did not execute, or did not answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
@@ -88,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Process id of the server; 0 if it does not say.
+    /// Process id of the server; 0 if it sends none.
     pub fn pid(&self) -> u64 {
         self.pid
     }

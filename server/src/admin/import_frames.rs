@@ -24,7 +24,7 @@ struct FileHeader {
 /// The first frame of a file that is brought.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BroughtHeader {
-    /// Identifier by which records name it.
+    /// Identifier of the file in records.
     pub(super) release: String,
     /// Extension of its kind.
     pub(super) kind: String,

@@ -146,7 +146,7 @@ fn latencies(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
     Ok(())
 }
 
-/// The label set of exemplars: there are none.
+/// The empty label set of exemplars.
 type NoLabels = [(&'static str, &'static str); 0];
 
 fn workers(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
@@ -338,7 +338,7 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     writer.counter("merges", "Merges of segment files.", stats.merges_done)
 }
 
-/// This node of a cluster, and the others as it knows them.
+/// This node of a cluster, and its view of the others.
 fn cluster(writer: &mut MetricsWriter<'_>, state: &ClusterState) -> fmt::Result {
     let replica = &state.replica;
     let help = "Number of the log of the cluster.";

@@ -1,5 +1,5 @@
-//! Transport of administration: metrics and health on the admin address; one POST per operation
-//! on the socket in the data directory, whose client is a subcommand.
+//! Transport of administration: metrics and health on the admin address; one POST per operation on
+//! the socket in the data directory, with a subcommand as its client.
 
 mod bringing;
 mod client;

@@ -79,9 +79,8 @@ async fn answer(service: Option<Arc<Service>>, request: Request<Incoming>) -> Re
     }
 }
 
-/// Alive while any worker runs, and jobs of each pool of prompt work end. A worker that ends is
-/// started again; if none runs, nobody is served. Pools that are full of work which may take long
-/// are named only.
+/// Alive while any worker runs and each pool of short jobs finishes some. A worker that ends is
+/// restarted; while none runs, no request is served. Full pools of long jobs are only reported.
 fn liveness(service: &Service) -> Response<SentBody> {
     let counts = &service.metrics.connections;
     if counts.workers_running.load(Ordering::Relaxed) == 0 {

@@ -36,7 +36,7 @@ pub const SOCKET_NAME: &str = "admin.sock";
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ImportLine {
-    /// Progress of an import under way.
+    /// Progress of a running import.
     #[serde(rename = "news")]
     Report(ImportReport),
     /// The last line of an import that succeeded.

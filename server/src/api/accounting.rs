@@ -32,13 +32,13 @@ pub(super) struct RequestRecord {
     /// True if it was counted as a download.
     pub(super) is_download: bool,
     pub(super) started: Moment,
-    /// Its report, if there is one.
+    /// Report of the request, if one is made.
     pub(super) report: Option<Box<RequestReport>>,
 }
 
 impl RequestContext {
-    /// Splits off the values of the common headers. `recycled` are the fields of the request, whose
-    /// memory the response reuses.
+    /// Splits off the values of the common headers. The response reuses the memory of `recycled`,
+    /// the fields of the request.
     pub(super) fn common(self, recycled: HeaderMap) -> (CommonHeaders, RequestRecord) {
         let common = CommonHeaders {
             quota: self.quota,

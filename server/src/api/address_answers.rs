@@ -14,7 +14,7 @@ use crate::cache::AddressAnswer;
 use crate::respond::{ApiError, json_now};
 use crate::runtime::{Body, HandlerOutcome};
 
-/// Hits of a search and the snapshot that they are of.
+/// Hits of a search, with their snapshot.
 pub(crate) struct SnapshotHits {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) hits: Arc<LocatedHits>,
@@ -23,7 +23,7 @@ pub(crate) struct SnapshotHits {
 }
 
 impl ApiWorker {
-    /// The kept answer to a target whose URLs begin with `base`, while its counts are current.
+    /// The kept answer to a target with URLs below `base`, while its counts are current.
     pub(crate) fn kept_answer(&self, target: &str, base: &str) -> Option<Bytes> {
         let snapshot = self.service.engine.catalog().snapshot();
         let kept = self
@@ -60,8 +60,8 @@ impl ApiWorker {
         })
     }
 
-    /// Answers a search below an address with finished JSON. `searched` says what it was for, if it
-    /// has been slow.
+    /// Answers a search below an address with finished JSON. `searched` describes the search in the
+    /// log if it was slow.
     pub(crate) fn send_hits(
         &self,
         admitted: Admitted,

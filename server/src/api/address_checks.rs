@@ -15,7 +15,7 @@ use crate::respond::{ApiError, preflight};
 use crate::runtime::{Body, ClientNetwork};
 use crate::service::{LimitRejection, Route};
 
-/// Key of a request below an address, and what is known of its path.
+/// Key of a request below an address, and the route of the rest of its path.
 pub(crate) struct AddressTarget<'a> {
     /// The text in the place of the key.
     pub(crate) key: &'a str,

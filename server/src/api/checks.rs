@@ -24,7 +24,7 @@ use crate::respond::{ApiError, Surface, error_response, http1_bytes, preflight};
 use crate::runtime::{Body, ClientNetwork, HandlerOutcome, Moment};
 use crate::service::{LimitRejection, Route};
 
-/// A request whose head is valid, before the checks of the API.
+/// A request with a valid head, before the checks of the API.
 ///
 /// Everything that belongs to one request travels in it: an answer may come after a body was read,
 /// when the connection already serves another request.
@@ -33,7 +33,7 @@ pub struct ApiRequest<'a> {
     pub head: &'a mut Parts,
     /// Optional fields of the head, found when it was checked.
     pub hints: HeaderHints,
-    /// The time at which its handling began.
+    /// Start of its handling.
     pub now: Moment,
     /// The interface that it is sent to.
     pub surface: Surface,
@@ -41,7 +41,7 @@ pub struct ApiRequest<'a> {
 
 /// A request that is refused before it reaches an endpoint.
 pub struct RefusedRequest {
-    /// Its fields, for their memory; empty if they are gone.
+    /// Header fields of the request, for their memory; empty if they are gone.
     pub headers: HeaderMap,
     /// True if its method is `HEAD`.
     pub is_head: bool,
@@ -192,7 +192,7 @@ impl ApiWorker {
         error: ApiError,
     ) -> Response<Body> {
         let (common, record) = context.common(recycled);
-        // The status of the error, though an address may answer it with another one.
+        // The status of the error, although an address may answer with another one.
         self.count(&record, error.status());
         error_response(common, error)
     }

@@ -27,7 +27,7 @@ pub struct ConnectionMemory {
 
 /// The last `Authorization` value, or key in a path, of a connection, and the key that it named.
 struct RememberedKey {
-    /// Generation of the key table in which the key was found.
+    /// Generation of the key table at the look-up of the key.
     generation: u64,
     /// A copy: the header value itself would keep the whole buffer of its request alive.
     value: Box<[u8]>,
@@ -82,7 +82,7 @@ impl ConnectionMemory {
         client_address(self.peer, headers, &service.config().trusted_proxies)
     }
 
-    /// True if the peer is a trusted proxy, as everybody is on a Unix socket.
+    /// True if the peer is a trusted proxy, like every peer on a Unix socket.
     pub fn is_proxied(&self, service: &Service) -> bool {
         let peer = self.peer.to_canonical();
         if is_local_peer(peer) {
@@ -123,7 +123,7 @@ impl ConnectionMemory {
                 service.observe_time(effective_now);
                 AuthResult::Expired
             }
-            // A key that was rolled, whose time has come.
+            // A rolled key at the end of its grace period.
             ApiKeyState::Revoked => {
                 service.observe_time(effective_now);
                 AuthResult::Invalid
@@ -131,8 +131,8 @@ impl ConnectionMemory {
         }
     }
 
-    /// The key of an address whose text stands in a path, if it opens addresses now. Cost: as of
-    /// [`ConnectionMemory::authenticate`].
+    /// The key with the text of an address, taken from a path, if it opens addresses now. Cost: as
+    /// of [`ConnectionMemory::authenticate`].
     pub fn authenticate_address(
         &mut self,
         service: &Service,

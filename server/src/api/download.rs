@@ -4,16 +4,16 @@
 //!
 //! 1. `PreparedFileCache` (worker): record, or record and query string of a text, to file and
 //!    finished headers. Cleared by a new snapshot, and when any file is forgotten or replaced.
-//! 2. `OpenFiles` (worker): content and variant to bytes or an open blob. The oldest half goes when
-//!    it is full; a blob that was found truncated is opened anew.
+//! 2. `OpenFiles` (worker): content and variant to bytes or an open blob. When it is full, the
+//!    older half is dropped; a blob that was found truncated is opened anew.
 //! 3. Table of cached files (engine, memory): release to content. `forget_content` removes an entry
-//!    whose blob is lost or damaged.
+//!    with a lost or damaged blob.
 //! 4. `SingleFlight` of `Upstream` (process): release to fetch in flight, until the fetch ends.
 //! 5. `RecentFailures` of `Upstream` (process): release to failed fetch, for
 //!    `upstream.failure_ttl_seconds`.
 //! 6. `SingleFlight` of `FileVariants` (process): content and variant to opening in flight.
 //! 7. Open blobs of the `BlobStore` (engine): content and variant to mapped file. The least
-//!    recently used go; a truncated one is opened anew.
+//!    recently used are closed; a truncated one is opened anew.
 //!
 //! A prepared file may outlive the entry of its release in the table: if its blob is lost, opening
 //! fails, the entry is forgotten, and the second attempt fetches the file again.
@@ -90,7 +90,7 @@ impl TextQuery {
     }
 }
 
-/// Facts of a record from which its file is found.
+/// Fields of a record that locate its file.
 pub(super) struct DownloadSource {
     /// State of the catalog in which they were read.
     version: FilesVersion,
@@ -128,7 +128,7 @@ pub(super) fn answer(
         return HandlerOutcome::Now(serve(worker, context, request, id, &ready));
     }
     request.text = match TextQuery::parse(query) {
-        // The query string asks for nothing: the file may be known without it.
+        // The query string has no effect: the file may be known without it.
         Ok(None) if query.is_some() => return answer(worker, context, request.headers, id, None),
         Ok(text) => text,
         Err(rejections) => {
@@ -154,8 +154,8 @@ pub(super) fn answer(
 fn version(service: &Service, snapshot: &Snapshot) -> FilesVersion {
     FilesVersion {
         snapshot_id: snapshot.id(),
-        // Before the file is looked up: what is forgotten from now on must not be prepared under
-        // the number that follows.
+        // Read before the look-up of the file: a file that is forgotten afterwards must not be
+        // prepared under the next generation.
         generation: service.engine.files().generation(),
     }
 }
@@ -186,7 +186,7 @@ fn reject(
         message: rejection.message,
         kind: rejection.kind,
     });
-    // Its own status, though an address may answer it with another one.
+    // Its own status, although an address may answer with another one.
     worker.count(&record, StatusCode::UNPROCESSABLE_ENTITY.as_u16());
     invalid_parameters(common, invalid)
 }
@@ -244,8 +244,8 @@ fn ready_now(
 ) -> Option<ReadyFile> {
     let mut state = worker.state.lock();
     for variant in acceptable(request, prepared) {
-        // A better variant that nobody has opened yet must not be skipped for a worse one: then
-        // answers would depend on what the worker happens to have open.
+        // A better variant that is not open yet must not be skipped for a worse one: then answers
+        // would depend on the open files of a worker.
         match state.open_files.get(prepared.file.content, variant)? {
             OpenFile::Useless => {}
             open => {
@@ -269,7 +269,7 @@ pub(super) enum DownloadError {
     /// The stored file could not be opened. If it is lost or damaged, it has been forgotten.
     #[error("the stored file could not be opened")]
     NotOpened,
-    /// The stored file is in object storage, which does not give it now.
+    /// The stored file is in object storage, which is not available now.
     #[error("object storage does not give the file")]
     Away,
 }
@@ -313,7 +313,7 @@ pub(super) async fn make_ready(
     }
 }
 
-/// Prepares the second attempt after a first one that failed; the error if there is none.
+/// Prepares the second attempt after a failed one. Returns the error if there is no second one.
 pub(super) async fn recover(
     service: &Service,
     source: &DownloadSource,
@@ -374,7 +374,7 @@ fn error_of(error: FetchError) -> ApiError {
     }
 }
 
-/// Media type of a file as it is stored.
+/// Media type of a file that is sent without conversion.
 const BINARY: &str = "application/octet-stream";
 
 /// The file, or the text of it, and its headers; fetched if it never was.
@@ -393,7 +393,7 @@ async fn prepare(
     Ok(PreparedFile::new(made.file, &made.name, made.content_type))
 }
 
-/// The stored file of a record and the name under which it is served; fetched if it never was.
+/// The stored file of a record, and its name for the client. Fetched first if it is not stored.
 pub(super) async fn fetch(
     service: &Service,
     source: &DownloadSource,
@@ -434,7 +434,7 @@ fn keep(
     }
 }
 
-/// The error of a download for which there is no text (API.md 17.5).
+/// The error of a download without a text (API.md 17.5).
 pub(super) fn text_error(error: TextError) -> DownloadError {
     DownloadError::Answered(match error {
         TextError::Stored(error) => return error.into(),
@@ -478,7 +478,7 @@ pub(super) enum FilePart {
 }
 
 impl FilePart {
-    /// True if it counts as a download. A client that fetches a file in parts asks for the first
+    /// True if it counts as a download. A client that fetches a file in parts requests the first
     /// one once: it counts for the file.
     pub(super) const fn is_counted(self, is_head: bool) -> bool {
         match self {
@@ -498,8 +498,8 @@ pub(super) fn requested_part(
     if !request.hints.has_condition {
         return Ok(FilePart::Whole);
     }
-    // First of all conditions (RFC 9110, 13.2.2): a part of another file must not be joined to what
-    // the client has.
+    // First of all conditions (RFC 9110, 13.2.2): a part of another file must not be joined to the
+    // client's copy.
     if !is_match(headers, etag) {
         return Err(ApiError::PreconditionFailed);
     }
@@ -544,8 +544,8 @@ pub(super) fn file_answer(
     response
 }
 
-/// Counts a download that is being answered. If the counter cannot be written, that is logged, the
-/// file is served all the same, and false is returned.
+/// Counts a download that is being answered. If the counter cannot be written, this is logged, the
+/// file is served nevertheless, and false is returned.
 pub(super) fn count(
     worker: &ApiWorker,
     id: RecordId,

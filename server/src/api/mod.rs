@@ -1,5 +1,5 @@
-//! The five endpoints, one file each; the order of checks stands in one place, `checks`, and below
-//! an address in `address_checks`.
+//! The five endpoints, one file each. `checks` alone defines the order of checks, and
+//! `address_checks` that below an address.
 
 mod accounting;
 mod address_answers;

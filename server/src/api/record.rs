@@ -9,8 +9,8 @@ use crate::cache::KnownRecord;
 use crate::respond::{ApiError, BodySum, RecordItem, RecordStyle, TaggedBody, write_record};
 use crate::runtime::Body;
 
-/// One record, as it is at this moment; 404 for an unknown or inactive one, and for what is no
-/// UUID (API.md, record).
+/// The current version of one record; 404 for an unknown or inactive one, and for an id that is not
+/// a UUID (API.md, record).
 pub(super) fn answer(
     worker: &ApiWorker,
     context: RequestContext,

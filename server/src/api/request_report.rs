@@ -27,7 +27,7 @@ pub struct RequestReport {
     method: Option<Method>,
     /// True if it gets a line in the access log.
     is_logged: bool,
-    /// Its span, if it is traced.
+    /// Span of the request, if it is traced.
     span: Option<OpenSpan>,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct RequestOutcome {
 }
 
 impl ApiWorker {
-    /// The report of a request that begins; `None` if there is none of it. `method` is `None` if
-    /// the request has no valid one. Cost without access log and traces: two loads and a branch.
+    /// The report of a request that begins; `None` if it is not reported. `method` is `None` if the
+    /// request has no valid one. Cost without access log and traces: two loads and a branch.
     pub fn report(
         &self,
         connection: &ConnectionMemory,
@@ -58,7 +58,8 @@ impl ApiWorker {
         requests.add(1);
         let number = requests.get();
         let is_logged = log.wants(number);
-        // Any client could give its request the name of another one, and have all of them traced.
+        // Any client could send the trace parent of another request, and have all of its own
+        // traced.
         let is_proxied = connection.is_proxied(service);
         let parent = given_parent(headers).filter(|_| is_proxied);
         let span = tracer.begin_request(number, parent);

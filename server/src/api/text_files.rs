@@ -1,8 +1,8 @@
 //! Texts out of stored files: chosen, unpacked, decoded and converted once, then stored like any
 //! other file.
 //!
-//! A result is remembered under an identifier of its own, which names the content that it was
-//! made from and how: it is found again by every worker, after a restart, and on other nodes.
+//! A result is stored under an identifier derived from its source and the request: every worker
+//! finds it again, also after a restart, and on other nodes.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(super) struct MadeText {
 /// Reason why there is no text (API.md 17.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextError {
-    /// The record is gone.
+    /// The record no longer exists.
     RecordNotFound,
     /// No text is meant, or several are.
     NotInArchive,
@@ -54,11 +54,12 @@ pub(super) enum TextError {
 pub(super) struct TextSource {
     pub(super) id: RecordId,
     pub(super) file: CachedFile,
-    /// The name under which the file is served.
+    /// Name of the file for the client.
     pub(super) name: String,
 }
 
-/// Subject of a flight: a content, the record that chooses from it, and the query string.
+/// Subject of a flight: an archive or text by its hash, the record that chooses from it, and the
+/// query string.
 type FlightKey = (ContentHash, RecordId, Arc<str>);
 
 /// Makes texts on the control runtime, one work at a time for the same request.
@@ -126,7 +127,7 @@ impl TextFiles {
     }
 }
 
-/// A text among which a request chooses.
+/// A text that a request can choose.
 struct SourceText<'a> {
     path: &'a str,
     size_bytes: u64,
@@ -194,7 +195,7 @@ fn make(
     let name = text_name(text.path, wanted).ok_or(TextError::NotInArchive)?;
     let made = |file: CachedFile| MadeText {
         file: CachedFile {
-            // What was made from a file that is due is due with it.
+            // A result is due for a refetch when its source is.
             refetch_at: source.file.refetch_at,
             ..file
         },
@@ -300,7 +301,7 @@ fn encoded(
     Ok([mark, text.as_bytes()].concat())
 }
 
-/// The identifier under which a text that was made is remembered.
+/// The identifier of a text that was made from a file.
 fn made_release(
     source: &TextSource,
     entry_idx: Option<usize>,

@@ -20,9 +20,9 @@ const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 /// A stored file cannot be made ready; the cause is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariantError {
-    /// It is lost, damaged or cannot be read. If it is lost, it has been forgotten.
+    /// The blob is lost, damaged or unreadable. A lost one has been forgotten.
     Unusable,
-    /// It is in object storage, which does not give it now.
+    /// The blob is in object storage, which is not available now.
     Away,
 }
 
@@ -173,7 +173,7 @@ pub(super) fn read(blob: &Blob) -> std::io::Result<Bytes> {
     Ok(content.into())
 }
 
-/// The compressed form of a content. Cost: about a millisecond for 20 KB.
+/// Compresses `content`. Cost: about a millisecond for 20 KB.
 pub fn compress(content: &[u8], variant: Variant) -> std::io::Result<Vec<u8>> {
     match variant {
         Variant::Identity => Ok(content.to_vec()),
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::runtime::Control;
 
-    /// Its compression would be as long: to try it again, after each worker and each eviction,
+    /// A compressed file that is not smaller: to try again, after each worker and each eviction,
     /// would cost as much as to make a variant.
     #[test]
     fn a_variant_that_is_not_worth_making_is_tried_once() {
@@ -234,7 +234,7 @@ mod tests {
         for variant in [Variant::Gzip, Variant::Brotli] {
             assert!(matches!(open(variant), Ok(None)));
         }
-        // Whoever looks at the content again finds that it is gone.
+        // A second look at the content would find that it is gone.
         let name = file.content.to_string();
         let path = dir.path().join("blobs").join(&name[..2]).join(&name);
         std::fs::write(path, "").unwrap();

@@ -57,7 +57,7 @@ pub(super) struct WorkerState {
     pub(super) lane: CounterLane,
     /// Usage of API keys since the last tick.
     pub(super) usage: UsageSums,
-    /// Buffer in which JSON answers are written; its memory is reused once an answer has been sent.
+    /// Buffer for JSON answers. Its memory is reused once an answer has been sent.
     pub(super) buffer: BytesMut,
 }
 

@@ -15,7 +15,7 @@ const BODY_BYTES: usize = API_KEY_PREFIX.len() + RANDOM_DIGITS;
 const TEXT_BYTES: usize = BODY_BYTES + CHECK_DIGITS;
 
 /// The text of a new API key from 32 random base62 digits: `sct_`, the digits, and six digits of
-/// the CRC-32 (IEEE) of what precedes, most significant first (API.md, keys).
+/// the CRC-32 (IEEE) of the preceding text, most significant first (API.md, keys).
 ///
 /// Panics if a byte of `random` is not a base62 digit: a programmer's mistake.
 pub fn api_key_text(random: &[u8; 32]) -> String {
@@ -63,8 +63,7 @@ pub fn is_api_key_text(text: &[u8]) -> bool {
     digits.iter().all(u8::is_ascii_alphanumeric) && check == check_digits(body)
 }
 
-/// A text without the keys in it, wherever they stand: each is cut to its prefix. For what is shown
-/// or logged of a request.
+/// A text with each key in it cut to its prefix, for parts of a request that are shown or logged.
 ///
 /// ```
 /// use subcat_server::auth::without_keys;
@@ -124,13 +123,13 @@ fn decoded_byte(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
     Some((byte, at + 1))
 }
 
-/// SHA-256 of a key's text: the only form in which a key is kept. Session secrets are kept in the
-/// same form.
+/// SHA-256 of a key's text: the only stored form of a key. Session secrets are stored in the same
+/// form.
 pub fn api_key_digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// The form in which lists show a key: `sct_AbCd…wXyZ`.
+/// The form of a key in lists: `sct_AbCd…wXyZ`.
 pub fn api_key_partial(text: &str) -> String {
     let head = text.get(..API_KEY_PREFIX.len() + 4).unwrap_or_default();
     let tail_start = text.len().saturating_sub(4).max(head.len());

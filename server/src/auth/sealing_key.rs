@@ -6,8 +6,8 @@
 //! sealed = id of the key (8), nonce (12), ChaCha20-Poly1305 of the secret (20) with tag (16)
 //! ```
 //!
-//! The number of the account is authenticated with it, so that nobody can sign in by the secret of
-//! another account. Each use has a key of its own, derived by HMAC-SHA-256.
+//! The id of the account is authenticated with it, so that the secret of one account does not sign
+//! in to another. Each use has a key of its own, derived by HMAC-SHA-256.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;

@@ -22,7 +22,7 @@ type AccountWindows = HashMap<WindowOwner, Arc<Window>>;
 /// Parts of the table, each replaced by itself.
 const SHARDS: usize = 256;
 
-/// Every key by its digest. A change of one key copies the 256th part of the table that it is in.
+/// Every key by its digest. A change of one key copies one shard of 256.
 ///
 /// A connection that remembers a key and the [`KeyTable::generation`] that it was found in need not
 /// look it up again while the generation stays the same.
@@ -37,7 +37,7 @@ pub struct KeyTable {
 pub struct KnownKey {
     /// The key as stored.
     pub api_key: ApiKey,
-    /// Its rate limit window, which outlives the replacement of the entry.
+    /// Rate limit window of the key. It outlives the replacement of the entry.
     pub window: Arc<Window>,
     /// The window that it shares with the other keys of its account, if it has one.
     pub account_window: Option<Arc<Window>>,
@@ -54,7 +54,7 @@ pub enum WindowOwner {
     AccountAddresses(AccountId, Option<NonZeroU32>),
 }
 
-/// Limits of keys that have none of their own.
+/// Limits of keys without a limit of their own.
 #[derive(Debug, Clone, Copy)]
 pub struct DefaultLimits {
     /// Limit of a key of the API.
@@ -64,7 +64,7 @@ pub struct DefaultLimits {
 }
 
 impl DefaultLimits {
-    /// The limit of a key with these scopes that has none of its own.
+    /// The default limit of a key with these scopes.
     pub const fn of_scopes(&self, scopes: Scopes) -> RateLimit {
         if scopes.is_address() {
             self.address_key
@@ -113,8 +113,8 @@ impl KeyTable {
         self.advance();
     }
 
-    /// Inserts a key, or replaces what the table holds of it. When it returns, no request that
-    /// starts is checked against the old one. Cost: a copy of one part of the table.
+    /// Inserts or replaces a key. When it returns, no request that starts is checked against the
+    /// old one. Cost: a copy of one shard.
     pub fn put(&self, api_key: ApiKey) {
         let known = self.known(api_key);
         let place = &self.shards[shard_idx(&known.api_key.digest)];
@@ -140,15 +140,15 @@ impl KeyTable {
         }
     }
 
-    /// Number of the table. Read it before [`KeyTable::lookup`] to remember a key with it: in the
-    /// other order a key of the old table could be remembered under the new number.
+    /// Generation of the table. Read it before [`KeyTable::lookup`] to remember a key with it: in
+    /// the other order a key of the old table could be remembered under the new generation.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
     /// The key with this text, even if it has expired. A revoked key is not in the table, unless it
-    /// was rolled: then its state tells. Cost: a
-    /// CRC; if that matches, a SHA-256 and one look-up.
+    /// was rolled: then it is found in state `Revoked`. Cost: a CRC; if that matches, a SHA-256 and
+    /// one look-up.
     pub fn lookup(&self, text: &str) -> Option<Arc<KnownKey>> {
         if !is_api_key_text(text.as_bytes()) {
             return None;
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(known.window.peek(limit, now).remaining, 0);
     }
 
-    /// A change of one key must not cost a copy of all: anyone may make keys.
+    /// A change of one key must not cost a copy of all: every user may make keys.
     #[test]
     fn a_change_of_one_key_leaves_the_rest_of_the_table_alone() {
         let texts: Vec<String> = (0..1000)

@@ -10,8 +10,8 @@ use super::snapshot_cache::SnapshotCache;
 /// Bytes of an entry besides its key, its hits and its answer.
 const ENTRY_BYTES: usize = 192;
 
-/// A finished answer below an address. It is right as long as these are the download counts of its
-/// hits, and for requests whose URLs begin alike.
+/// A finished answer below an address. It is valid for requests with the same `base`, as long as
+/// the download counts of its hits are these.
 pub struct AddressAnswer {
     /// Beginning of the URLs in it.
     pub base: String,
@@ -23,7 +23,7 @@ pub struct AddressAnswer {
     pub body: Bytes,
 }
 
-/// A worker's answers by target: path and query as they were sent.
+/// A worker's answers by target: undecoded path and query.
 pub struct AddressAnswers(SnapshotCache<Box<str>, Arc<AddressAnswer>>);
 
 impl AddressAnswers {

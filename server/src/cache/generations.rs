@@ -76,7 +76,7 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         Some(outcome)
     }
 
-    /// Drops the entries whose keys are not wanted any more. Cost: a visit of each.
+    /// Drops the entries that `is_wanted` rejects, by their keys. Cost: a visit of each.
     pub(super) fn retain(&mut self, is_wanted: impl Fn(&K) -> bool) {
         for (map, map_weight) in [
             (&mut self.young, &mut self.young_weight),

@@ -1,5 +1,5 @@
-//! Caches of one worker: hits and answers of searches, records, prepared and open files; and what
-//! all workers know of variants. All are bounded.
+//! Caches of one worker: hits and answers of searches, records, prepared and open files; and the
+//! variants that all workers skip. All are bounded.
 
 mod address_answers;
 mod generations;

@@ -78,7 +78,7 @@ impl OpenFiles {
         }
     }
 
-    /// Closes the files whose content is not wanted any more.
+    /// Closes the files that `is_wanted` rejects, by their hashes.
     pub fn retain(&mut self, is_wanted: impl Fn(ContentHash) -> bool) {
         self.files.retain(|(content, _)| is_wanted(*content));
     }

@@ -37,10 +37,10 @@ impl PreparedFile {
     }
 }
 
-/// State of the catalog and of the stored files in which a file was prepared.
+/// Version of the catalog and of the stored files that a file was prepared from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilesVersion {
-    /// The snapshot from which the record was read.
+    /// The snapshot that the record was read from.
     pub snapshot_id: u64,
     /// [`FilesHandle::generation`](subcat_engine::FilesHandle::generation), read before the file
     /// was looked up.

@@ -9,7 +9,7 @@ use crate::respond::BodyTag;
 /// A record that was answered before.
 #[derive(Clone, Copy)]
 pub struct KnownRecord {
-    /// Its location.
+    /// Location of the record.
     pub location: RecordLocation,
     /// Tag of its answers.
     pub tag: BodyTag,

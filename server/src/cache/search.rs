@@ -29,7 +29,7 @@ pub struct FoundHits {
 
 /// A search that has been answered.
 pub struct CachedSearch {
-    /// Its hits.
+    /// Hits of the search.
     pub found: FoundHits,
     /// Tag of its answers.
     pub tag: BodyTag,

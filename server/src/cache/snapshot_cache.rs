@@ -1,4 +1,4 @@
-//! A cache whose entries are valid for one snapshot.
+//! A cache with entries that are valid for one snapshot.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -58,7 +58,7 @@ impl<K: Hash + Eq, V> SnapshotCache<K, V> {
     }
 
     /// Caches a value. Does nothing if it was read from a snapshot other than the current one: a
-    /// request that took long must not bring back what an import has replaced meanwhile.
+    /// slow request must not bring back what an import has replaced in between.
     pub(super) fn put(&mut self, snapshot_id: u64, entry_key: K, value: V, weight: usize) {
         if self.snapshot_id == snapshot_id {
             self.entries.put(entry_key, value, weight);

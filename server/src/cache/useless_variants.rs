@@ -5,8 +5,8 @@ use subcat_engine::{ContentHash, Variant};
 use super::generations::Generations;
 use crate::limits::USELESS_VARIANTS_MAX;
 
-/// Compressed variants that would not be smaller than their file: to learn it again costs as much
-/// as to make one. It is true of a content for good.
+/// Compressed variants that would not be smaller than their file. To find out again costs as much
+/// as to make one, and the answer never changes: files are named by their content.
 pub struct UselessVariants(Generations<(ContentHash, Variant), ()>);
 
 impl Default for UselessVariants {

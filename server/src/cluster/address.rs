@@ -21,7 +21,7 @@ use crate::limits::STREAM_NAME_CHARS_MAX;
 pub enum LogAddress {
     /// Servers of one NATS cluster, each with a scheme, and a user if the address names one.
     Nats(Vec<String>),
-    /// A URL of PostgreSQL. May name several hosts, of which the primary is used.
+    /// A URL of PostgreSQL. May name several hosts; the primary among them is used.
     Postgres(String),
 }
 

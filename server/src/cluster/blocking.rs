@@ -18,7 +18,7 @@ pub(super) const ENTRIES_LIMIT: Duration = Duration::from_secs(12);
 /// Time for a log to be made anew: an administrator waits.
 pub(super) const RESET_LIMIT: Duration = Duration::from_secs(10);
 
-/// Threads of one client: those who wait for it hold threads of the control runtime.
+/// Threads of one client. They are its own, since its callers block threads of the control runtime.
 pub(super) struct Blocking {
     runtime: Option<Control>,
 }

@@ -5,7 +5,7 @@ use subcat_engine::NodeId;
 /// Kind of a message: one that was not sent yet is replaced by one of the same kind alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
-    /// Everything that a node has to tell.
+    /// All counts of a node.
     Round = 0,
     /// The part that cannot wait for the next round.
     ShortRound = 1,
@@ -17,7 +17,7 @@ impl MessageKind {
 }
 
 /// Messages between nodes. One may be lost, or come late; no call waits, and none fails: a failure
-/// is logged once, and nothing comes until it is over.
+/// is logged once, and no message arrives until it is resolved.
 pub trait Exchange: Send + Sync {
     /// Sends a message to the other nodes. A newer one of its kind replaces it if it was not sent
     /// yet.

@@ -1,5 +1,5 @@
-//! Logs that the nodes of a cluster share: [`Log`](subcat_engine::Log) over NATS JetStream and
-//! over PostgreSQL, [`Exchange`] for what may be lost, and places of snapshots.
+//! Logs that the nodes of a cluster share: [`Log`](subcat_engine::Log) over NATS JetStream and over
+//! PostgreSQL, [`Exchange`] for messages that may be lost, and places of snapshots.
 //!
 //! Both are clients that block, with a runtime of their own, and reconnect by themselves. No call
 //! takes much longer than its limit. [`open_log`] turns a setting into one of them.

@@ -1,4 +1,4 @@
-//! Messages between nodes over NATS, without JetStream: nobody keeps them.
+//! Messages between nodes over NATS, without JetStream: they are not stored.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ async fn pass(client: Client, mut messages: Subscriber, subject: String, mailbox
             },
             () = mailbox.wait() => {
                 for outgoing in mailbox.outgoing() {
-                    // The client would keep it, and send it when it says nothing true any more.
+                    // The client would keep the message and send it when it is out of date.
                     if client.connection_state() != State::Connected {
                         mailbox.note_failure("there is no connection to NATS");
                         continue;

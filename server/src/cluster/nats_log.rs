@@ -31,15 +31,15 @@ use super::blocking::{
 use super::open_log_error::OpenLogError;
 use crate::limits::{LOG_ENTRIES_READ_MAX, NATS_REPLICAS, RECONNECT_PAUSE_MAX};
 
-/// Time after which a read is asked for again: a replica that was lost does not answer.
+/// Time after which a read is repeated: a lost replica does not answer.
 const SILENCE_LIMIT: Duration = Duration::from_secs(1);
 /// The same, over a link that is slow: the largest entry over 1 Mbit/s, and a round trip.
 const SLOW_SILENCE_LIMIT: Duration = Duration::from_secs(8);
 /// Time after which what has come of a batch is enough.
 const BATCH_LIMIT: Duration = Duration::from_secs(3);
-/// Time between two looks after what is not there yet.
+/// Poll interval for an entry or a connection that is not there yet.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
-/// Time for which nothing after an entry means that nothing was dropped there, either.
+/// Validity of [`Quiet`]: for this long, an empty answer after the entry means the end of the log.
 const QUIET_LIMIT: Duration = Duration::from_secs(1);
 /// Time between two signs of life; a connection without them is closed after the second.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(2);
 const EPOCH: &str = "subcat_epoch";
 /// Header with the number of an entry.
 const SEQUENCE: &str = "Nats-Sequence";
-/// Reason why nobody takes or gives entries of a stream that may well be there.
+/// Reason why no server takes or gives entries of a stream that may well exist.
 const NO_LEADER: &str = "the log has no leader just now, or none that can be reached; if this \
                          lasts, see whether the stores of its servers are full (max_file_store)";
 /// Code of the API's answer that there is no such stream.
@@ -70,10 +70,10 @@ pub struct NatsLog {
     runtime: Blocking,
 }
 
-/// Hints for those who wait.
+/// Hints for waiting readers.
 #[derive(Debug, Clone, Copy, Default)]
 struct News {
-    /// Number of the newest entry that was heard of.
+    /// Sequence number of the newest entry that was heard of.
     seq: u64,
     /// Hints until now.
     hint_count: u64,
@@ -83,7 +83,7 @@ struct News {
     loss_count: u64,
 }
 
-/// A position after which the leader had nothing.
+/// The end of the log according to the leader; valid until `until`.
 #[derive(Debug, Clone, Copy)]
 struct Quiet {
     after: u64,
@@ -96,7 +96,7 @@ enum Batch {
     Nothing,
     /// An entry is missing at the beginning: it was dropped, or a replica lags.
     Gap,
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     Silence,
 }
 
@@ -106,7 +106,7 @@ enum AskError {
     Other(String),
 }
 
-/// There is no server that can do what is needed.
+/// No connection to a server that meets the requirements.
 #[derive(Debug, thiserror::Error)]
 enum NatsConnectError {
     #[error("no connection to NATS: {complaint}")]
@@ -182,7 +182,7 @@ impl NatsLog {
         })
     }
 
-    /// Returns as soon as a server is connected that can do what is needed.
+    /// Waits for a connection to a server that meets the requirements.
     async fn connected(&self) -> Result<(), NatsConnectError> {
         let until = Instant::now() + CONNECT_LIMIT;
         while self.client.connection_state() != State::Connected {
@@ -192,7 +192,7 @@ impl NatsLog {
             }
             time::sleep(LOOK_PAUSE).await;
         }
-        // Older ones ignore that a batch is asked for, and answer with one entry.
+        // Older servers ignore the batch size, and answer with one entry.
         if !self.client.is_server_compatible(2, 12, 0) {
             let version = self.client.server_info().version;
             return Err(NatsConnectError::TooOld { version });
@@ -384,7 +384,7 @@ impl NatsLog {
                 body: reply.payload.into(),
             });
         }
-        // Those that came in order are as good as the whole batch.
+        // Entries that came in order are valid without the rest of the batch.
         if !entries.is_empty() {
             return Ok(Batch::Entries(entries));
         }
@@ -394,8 +394,8 @@ impl NatsLog {
         Ok(Batch::Silence)
     }
 
-    /// Tells what it means that a replica has nothing after `after`: true if nothing was appended,
-    /// false if the replica lags, an error if it was dropped.
+    /// Interprets the answer of a replica that has nothing after `after`: true if nothing was
+    /// appended, false if the replica lags, an error if it was dropped.
     async fn is_end(&self, after: u64, heard: News) -> Result<bool, ReadError> {
         let quiet = *self.quiet.lock();
         if quiet.is_some_and(|quiet| quiet.after == after && Instant::now() < quiet.until) {
@@ -424,7 +424,8 @@ impl NatsLog {
     }
 }
 
-/// Options of the client: it connects by itself, and tells of it.
+/// Options of the client: it connects by itself, and reports each change through `news` and
+/// `complaint`.
 fn options(news: &Arc<watch::Sender<News>>, complaint: &Arc<Mutex<String>>) -> ConnectOptions {
     let (news, complaint) = (Arc::clone(news), Arc::clone(complaint));
     base_options().event_callback(move |event| {
@@ -441,7 +442,7 @@ fn options(news: &Arc<watch::Sender<News>>, complaint: &Arc<Mutex<String>>) -> C
 
 /// Options of every client: it connects by itself, and again when the connection is lost.
 pub(super) fn base_options() -> ConnectOptions {
-    // Fails if a provider is installed already, which is as good.
+    // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     ConnectOptions::new()
         .name("subcat")
@@ -491,7 +492,7 @@ async fn listen(mut hints: Subscriber, news: Arc<watch::Sender<News>>) {
     }
 }
 
-/// Subject of the entries of an epoch: a stream of another one has no place for them.
+/// Subject of the entries of an epoch: a stream of another epoch does not accept them.
 fn subject_of(stream: &str, epoch: u64) -> String {
     format!("{stream}.log.{epoch}")
 }

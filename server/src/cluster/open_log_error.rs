@@ -4,10 +4,11 @@ use std::io;
 
 use crate::limits::STREAM_NAME_CHARS_MAX;
 
-/// A log was not opened. That nothing answers is no such error: the calls of the log say so.
+/// A log could not be opened. A server that does not answer is not among these errors: the calls of
+/// the log report it.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenLogError {
-    /// The scheme is missing, or another one.
+    /// The scheme is missing or unknown.
     #[error(
         "the address of a log begins with nats://, tls:// or postgres://, as in \
          nats://a:4222,b:4222,c:4222"

@@ -48,7 +48,7 @@ struct PostgresPolling {
     create: String,
     publish: String,
     poll: String,
-    /// Own id, as soon as there was something to say.
+    /// Own id, once a message was sent.
     node: Option<i64>,
     /// The newest round that was seen of each node and kind.
     seen: HashMap<(i64, i16), i64>,
@@ -110,7 +110,7 @@ impl PostgresPolling {
         loop {
             let error = self.pass().await;
             self.mailbox.note_failure(&error);
-            // What was to be sent says nothing true any more then.
+            // Queued messages are out of date by then.
             time::sleep(AWAY_PAUSE).await;
             drop(self.mailbox.outgoing());
         }
@@ -144,7 +144,7 @@ impl PostgresPolling {
         }
     }
 
-    /// Writes what is to be said, and reads what others have.
+    /// Writes the outgoing messages, and reads those of the other nodes.
     async fn round(&mut self, client: &Client) -> Result<(), tokio_postgres::Error> {
         for OutgoingMessage { node, kind, body } in self.mailbox.outgoing() {
             let (node, kind) = (node.0.cast_signed(), kind as i16);

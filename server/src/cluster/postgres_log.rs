@@ -4,7 +4,8 @@
 //! the lock of that row orders commits, so that no reader sees an entry before the one in front of
 //! it. (A sequence would not: commits are seen in another order than numbers are drawn.)
 //!
-//! An acknowledged entry survives the loss of the primary if `synchronous_standby_names` says so.
+//! An acknowledged entry survives the loss of the primary if `synchronous_standby_names` names a
+//! standby.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -33,11 +34,11 @@ use crate::runtime::ControlHandle;
 /// Time between two looks for a new entry. `NOTIFY` in each append would take a lock that all
 /// databases of the server share.
 const LOOK_PAUSE: Duration = Duration::from_millis(4);
-/// Time for which a wait pauses when nothing answers.
+/// Pause of a wait when no server answers.
 const AWAY_PAUSE: Duration = Duration::from_millis(100);
 /// Settings of every session. An entry must be durable before its append is answered, whatever the
-/// role's settings say. An append that waits for the row of another one, which waits for a standby,
-/// is given up by the server: it is then known not to be stored.
+/// settings of the role are. An append that waits for the row of another one, which waits for a
+/// standby, is given up by the server: it is then known not to be stored.
 const SETTINGS: &str = "SET synchronous_commit = on; SET lock_timeout = '4s'; \
                         SET statement_timeout = 0";
 /// First question to a server.
@@ -55,7 +56,7 @@ pub struct PostgresLog {
     runtime: Blocking,
 }
 
-/// A server, or several of which one is the primary.
+/// A server, or several with one primary among them.
 pub(super) struct PostgresServer {
     config: Config,
     tls: Option<MakeRustlsConnect>,
@@ -69,10 +70,10 @@ struct Slot {
     opening: AsyncMutex<()>,
 }
 
-/// A connection and what came through it.
+/// A connection and its warnings.
 pub(super) struct LogSession {
     pub(super) client: Client,
-    /// Warnings until now. One tells that an entry is committed here and not on a standby.
+    /// Warnings until now. One of them means that an entry is committed here and not on a standby.
     warning_count: Arc<AtomicU64>,
 }
 
@@ -91,8 +92,8 @@ impl Statements {
         // Its characters need no escapes inside quotes.
         let schema = format!("\"{stream}\"");
         Self {
-            // Each is one transaction, as it is sent as one query. A table that is there already,
-            // whoever made it, ends it.
+            // Each is one transaction, because it is sent as one query. A table that exists
+            // already, whatever made it, ends it.
             create: format!(
                 "CREATE SCHEMA IF NOT EXISTS {schema};
                  CREATE TABLE {schema}.head (
@@ -110,8 +111,8 @@ impl Statements {
                  )
                  INSERT INTO {schema}.log SELECT h.seq, $1 FROM h RETURNING seq"
             ),
-            // The head is there, too, to tell what was dropped from what was not appended yet. The
-            // length of a body is known without reading it.
+            // The head is read, too, to distinguish dropped entries from those not appended yet.
+            // The length of a body is known without reading it.
             read: format!(
                 "SELECT head.oldest, entry.seq, entry.body
                  FROM {schema}.head LEFT JOIN (
@@ -149,7 +150,7 @@ impl PostgresServer {
             // A host that is away leaves time for the others.
             .connect_timeout(CONNECT_LIMIT / host_count)
             .tcp_user_timeout(APPEND_LIMIT)
-            // A standby has the tables, and refuses what is to be written.
+            // A standby has the tables, and refuses writes.
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
         let tls = match config.get_ssl_mode() {
             SslMode::Require => Some(tls()?),
@@ -163,7 +164,7 @@ impl PostgresServer {
         Ok(Self { config, tls })
     }
 
-    /// Opens a session, whose connection a task of the runtime drives.
+    /// Opens a session. A task of the runtime drives its connection.
     pub(super) async fn connect(&self, handle: &ControlHandle) -> Result<LogSession, SessionError> {
         let warning_count = Arc::<AtomicU64>::default();
         let connected = match &self.tls {
@@ -224,7 +225,7 @@ impl PostgresLog {
         })
     }
 
-    /// The session of a slot; a new one if there is none that is connected.
+    /// The session of a slot; a new one unless it is connected.
     async fn session(&self, slot: &Slot) -> Result<Arc<LogSession>, SessionError> {
         if let Some(session) = slot.connected() {
             return Ok(session);
@@ -395,7 +396,7 @@ impl From<CallError> for ReadError {
 
 /// TLS with the certificates that the machine trusts.
 fn tls() -> Result<MakeRustlsConnect, OpenLogError> {
-    // Fails if a provider is installed already, which is as good.
+    // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let loaded = MakeRustlsConnect::with_native_certs();
     let (tls, _) = loaded.map_err(|_| {
@@ -437,7 +438,7 @@ fn is_rolled_back(error: &Error) -> bool {
     error.parsed_severity() == Some(Severity::Error) && !is_doubtful
 }
 
-/// An error with its cause: what the library says itself is "db error".
+/// An error with its cause: the library's own text is "db error".
 pub(super) fn text_of(error: &Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(error), _) => format!("PostgreSQL: {}", error.message()),
@@ -460,7 +461,7 @@ impl Log for PostgresLog {
     }
 
     fn reset(&self, epoch: u64) -> Result<(), ReadError> {
-        // Only what has the columns of a head, and a row in it, is a log: anything else is left.
+        // Only a table with the columns of a head and a row is a log: anything else is left.
         let creation = self.creation(epoch);
         match self.state()?.epoch {
             0 => self.make(creation),

@@ -36,7 +36,7 @@ pub enum SnapshotPlaceError {
         "there is no snapshot of epoch {0}: make one on another node with subcat cluster snapshot"
     )]
     NoSnapshot(u64),
-    /// The place does not take it, or does not give it.
+    /// Writing to the place or reading from it failed.
     #[error("{subject}")]
     Io {
         /// The file, the object or the setting.
@@ -105,7 +105,7 @@ impl SnapshotPlace {
             }
             Ok(summary)
         });
-        // Moved, or of no use any more.
+        // Moved, or no longer needed.
         let _ = std::fs::remove_file(&partial);
         placed
     }

@@ -23,7 +23,7 @@ const LOCK_POLL: Duration = Duration::from_millis(100);
 /// Treatment of a data directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// It is created: the subcommand has something to put into it.
+    /// The data directory is created: the subcommand has something to put into it.
     Create,
     /// The subcommand fails: there is nothing to do.
     Refuse,
@@ -156,7 +156,8 @@ pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engin
     open_engine_within(config, counter_lanes, Duration::ZERO)
 }
 
-/// Opens the data directory of these settings, once whoever has it open closes it within this time.
+/// Opens the data directory of these settings. While another process has it open, waits for up to
+/// `patience`.
 pub(super) fn open_engine_within(
     config: &Config,
     counter_lanes: usize,
@@ -211,7 +212,7 @@ fn opening_error(config: &Config, error: Error) -> CommandError {
 }
 
 /// Errors: the data directory, or a file in it, belongs to another user and may not be used by this
-/// one. What is not there, or fails for another reason, is left to whoever opens it.
+/// one. Missing files and other failures are left to the code that opens them.
 pub(super) fn ensure_ours(data: &Path) -> Result<(), AccessError> {
     let needed = Permission::READ_OK | Permission::WRITE_OK;
     let names = ["", "lock", "catalog.redb", "state.redb", SOCKET_NAME];
@@ -242,8 +243,8 @@ pub(super) fn ensure_ours(data: &Path) -> Result<(), AccessError> {
     Ok(())
 }
 
-/// Makes a data directory readable on which no server runs and which cannot be opened. Returns
-/// what was found; nothing if it can be opened as it is.
+/// Makes a data directory readable that cannot be opened and that no server runs on. Returns its
+/// findings; none if the directory can be opened.
 pub(super) fn salvage_unreadable(config: &Config) -> Result<Vec<Finding>, CommandError> {
     let is_ours = config.store == StoreKind::Redb && config.data.join("lock").exists();
     if !is_ours || Client::find(&config.data)?.is_some() {

@@ -27,10 +27,10 @@ pub(super) struct AccountArguments {
 enum AccountAction {
     /// Create an account; its password is read from the terminal
     Create {
-        /// Its email address
+        /// Email address of the account
         #[arg(value_parser = email)]
         email: String,
-        /// Its role
+        /// Role of the account
         #[arg(long, value_enum, default_value_t = RoleName::User)]
         role: RoleName,
         /// Read the password from the first line of stdin
@@ -41,7 +41,7 @@ enum AccountAction {
     List,
     /// Change the password of an account and end its sessions
     Password {
-        /// Its email address
+        /// Email address of the account
         #[arg(value_parser = email)]
         email: String,
         /// Read the password from the first line of stdin
@@ -50,13 +50,13 @@ enum AccountAction {
     },
     /// Disable an account: its sessions end and its keys are rejected
     Disable {
-        /// Its email address
+        /// Email address of the account
         #[arg(value_parser = email)]
         email: String,
     },
     /// Delete an account: its keys are revoked, and the audit log names it by its number
     Delete {
-        /// Its email address
+        /// Email address of the account
         #[arg(value_parser = email)]
         email: String,
     },
@@ -68,9 +68,9 @@ enum AccountAction {
     /// List the accounts with a second step, and those that must enrol again: their secret was
     /// sealed with another sealing.key
     SecondSteps,
-    /// Let an account sign in by its password alone, for whoever has lost the authenticator app
+    /// Let an account sign in by its password alone, after the authenticator app was lost
     TotpOff {
-        /// Its email address
+        /// Email address of the account
         #[arg(value_parser = email)]
         email: String,
     },
@@ -78,16 +78,16 @@ enum AccountAction {
 
 #[derive(Debug, clap::Subcommand)]
 enum LinkAction {
-    /// End a link: nobody can use it any more
+    /// End a link: it can no longer be used
     Withdraw {
-        /// Its id in the list
+        /// Id of the link in the list
         id: String,
     },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum RoleName {
-    /// Its own keys and the catalog
+    /// Own keys and the catalog
     User,
     /// Everything
     Admin,

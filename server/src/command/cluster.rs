@@ -61,7 +61,7 @@ enum ClusterAction {
     },
     /// Take this data directory out of its cluster, whole; its server must be stopped
     ///
-    /// The other nodes are told, and do not wait for it any more. Without the log it leaves all the
+    /// The other nodes are notified, and no longer wait for it. Without the log it leaves all the
     /// same, and says so.
     Leave,
     /// Take a machine that does not come back out of the list of nodes
@@ -69,7 +69,7 @@ enum ClusterAction {
     /// It must be off: this waits until it has been silent for cluster.auth_max_stale_seconds and
     /// one second more, and so accepts no keys, and fails when it is heard.
     Forget {
-        /// Its name, or its number
+        /// Name or number of the node
         node: String,
     },
     /// Make a lost or damaged log anew from this data directory; its server must be stopped
@@ -93,7 +93,7 @@ struct LeaveDone {
     data: String,
     /// Number that the node had.
     node: String,
-    /// Reason why the other nodes were not told.
+    /// Reason why the other nodes were not notified.
     problem: Option<String>,
 }
 
@@ -243,7 +243,7 @@ fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
     };
     let engine = enter(config, engine, epoch)?;
     let written = write_first_snapshot(config, place, &engine)?;
-    // At last: whoever finds the log finds a snapshot, too.
+    // The log comes last, so that a node that finds it finds a snapshot, too.
     if !is_own {
         log.create(epoch).map_err(log_error)?;
     }
@@ -376,7 +376,7 @@ fn ensure_of_log(
     state: &LogState,
 ) -> Result<(), CommandError> {
     if summary.seq < state.oldest {
-        // It is not kept any more: the epoch alone tells.
+        // The log has dropped it: the epoch alone decides.
         return Ok(());
     }
     let read = log.read(summary.seq - 1, 1).map_err(log_error)?;

@@ -1,4 +1,4 @@
-//! `subcat compact`: gives free space of the database files back.
+//! `subcat compact`: returns free space of the database files to the file system.
 
 use clap::Args;
 use subcat_engine::CompactedStore;
@@ -17,7 +17,7 @@ use crate::ops::CompactStores;
 /// state.redb. It is used again by later changes, so this pays after much was deleted: subcat stats
 /// shows how much can be reclaimed. If it is interrupted, nothing is lost, and it can be run again.
 ///
-/// A running server goes on answering searches and downloads of cached files. Imports, sign-ins,
+/// A running server still answers searches and downloads of cached files. Imports, sign-ins,
 /// changes of keys and first downloads wait until it is done.
 #[derive(Debug, Args)]
 pub(super) struct CompactArguments {}

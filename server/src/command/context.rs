@@ -40,7 +40,7 @@ fn setting(text: &str) -> Result<(String, String), ArgumentError> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The arguments that every subcommand takes, and what follows from them.
+/// The arguments that every subcommand takes, and the settings that follow from them.
 pub(super) struct Context {
     common: Common,
     program: Command,
@@ -88,8 +88,8 @@ impl Context {
         Ok(effective)
     }
 
-    /// The settings of a subcommand that does not make the default data directory: whoever runs it
-    /// in the wrong place, or without the service's settings, means another one.
+    /// The settings of a subcommand that does not create the default data directory: if it is
+    /// missing, the subcommand runs in the wrong place or without the service's settings.
     ///
     /// Errors: no data directory is named, and the default one does not exist.
     pub(super) fn effective_of_existing(&self) -> Result<Config, CommandError> {
@@ -130,7 +130,8 @@ impl Context {
         sources.load()
     }
 
-    /// Prints the answer of an operation: as it is with `--json`, else as `show` words it.
+    /// Prints the answer of an operation: unchanged JSON with `--json`, else the text that `show`
+    /// makes.
     pub(super) fn show<A: DeserializeOwned>(
         &self,
         reply: &Reply<A>,

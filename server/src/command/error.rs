@@ -13,9 +13,9 @@ use super::printable::printable;
 /// It is not an [`Error`] itself, so that every error converts into it.
 #[derive(Debug)]
 pub(super) enum CommandError {
-    /// It failed: status 1.
+    /// The subcommand failed: status 1.
     Failed(Box<dyn Error + Send + Sync>),
-    /// It failed, and its output says so: this status.
+    /// The subcommand failed, and its output says so: this status.
     Reported(u8),
     /// The arguments are not valid together: status 2.
     Usage(Box<dyn Error + Send + Sync>),
@@ -61,7 +61,7 @@ pub(super) struct ArgumentError {
 }
 
 impl ArgumentError {
-    /// The value, or this advice if there is none.
+    /// The value, or an error with this advice.
     pub(super) fn unless<T>(value: Option<T>, advice: &'static str) -> Result<T, Self> {
         value.ok_or(Self { advice })
     }
@@ -69,7 +69,7 @@ impl ArgumentError {
 
 /// Writes a line to stderr.
 pub(super) fn say(line: &str) {
-    // Without a stderr nobody reads it.
+    // Without a stderr the line is lost.
     let _ = writeln!(io::stderr(), "subcat: {}", printable(line));
 }
 
@@ -77,7 +77,7 @@ pub(super) fn say(line: &str) {
 #[derive(Debug, thiserror::Error)]
 #[error("{subject}")]
 pub(super) struct SubjectError {
-    /// Its name, or what could not be done with it.
+    /// Name of the file, directory or address, or the step that failed.
     subject: String,
     /// The system's reason.
     source: io::Error,

@@ -44,7 +44,7 @@ pub(super) struct ExplainArguments {
     /// With --video-type episode
     #[arg(long)]
     episode: Option<String>,
-    /// A file name, whose release comes first among equals
+    /// A file name: its release comes first among equals
     #[arg(long)]
     release: Option<String>,
     /// A date or time before which nothing was posted

@@ -23,7 +23,7 @@ use crate::rows::write_record;
 #[derive(Debug, Args)]
 pub(super) struct ExportArguments {
     /// Destination; `-` or nothing is stdout. A file appears whole or not at all; a device or a
-    /// pipe is written to as it is
+    /// pipe is written to directly
     file: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl Subcommand for ExportArguments {
 #[error("left out {0} damaged records: import them again, or delete them (subcat record delete)")]
 struct PartialExportError(usize);
 
-/// Number of lines written so far, for the progress.
+/// Counter of the lines written so far, for the progress.
 struct LineCount {
     progress: Option<Progress>,
     written_bytes: Arc<AtomicU64>,
@@ -130,7 +130,7 @@ fn write_file(access: &Access, path: &Path) -> Result<Vec<String>, CommandError>
     Ok(left_out)
 }
 
-/// Writes every record; returns what is wrong with those that are left out.
+/// Writes every record. Returns the errors of those that are left out.
 fn write_all(access: &Access, output: impl Write, name: &str) -> Result<Vec<String>, CommandError> {
     let mut output = BufWriter::with_capacity(READ_BUFFER_BYTES, output);
     let left_out = match access {

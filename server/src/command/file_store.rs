@@ -13,7 +13,7 @@ use crate::admin::Client;
 use crate::files::recognise;
 use crate::limits::BROUGHT_BATCH_BYTES;
 
-/// Place in which files are stored.
+/// Store of the files.
 #[derive(Clone, Copy)]
 pub(super) enum StorePlace<'a> {
     /// The catalog that is open here.
@@ -37,18 +37,18 @@ impl<'a> StorePlace<'a> {
 
 /// A file that was read and is positively one of subtitles.
 pub(super) struct ReadFile {
-    /// Its content.
+    /// Content of the file.
     pub(super) content: Vec<u8>,
     /// SHA-256 of it.
     pub(super) hash: ContentHash,
-    /// Its kind.
+    /// Kind of the file.
     pub(super) kind: FileKind,
 }
 
 /// Reason why a file is not stored (API.md 13.10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FileRejection {
-    /// It is neither an archive nor positively a subtitle, or too large.
+    /// The file is neither an archive nor positively a subtitle, or too large.
     #[error("no subtitle")]
     NoSubtitle,
     /// There is none.
@@ -127,7 +127,7 @@ impl<'a> FileStore<'a> {
         if is_full { self.flush() } else { Ok(()) }
     }
 
-    /// Stores what is pending, durably.
+    /// Stores the pending files, durably.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -150,7 +150,7 @@ impl<'a> FileStore<'a> {
     }
 }
 
-/// The folder in which a table's files are: that of the option, else that of the table.
+/// The folder of a table's files: that of the option, else that of the table.
 pub(super) fn folder_of_files(option: Option<&Path>, table: &Path) -> PathBuf {
     match (option, table.parent()) {
         (Some(folder), _) => folder.to_owned(),

@@ -6,11 +6,11 @@ use clap::{Args, ValueEnum};
 
 use super::folder::PruneMode;
 
-/// Options that say what is done with a folder.
+/// Options for a folder.
 #[derive(Debug, Args)]
 pub(super) struct FolderArguments {
-    /// Delete the records of DIR whose files are gone, unless that is most of them; with =all in
-    /// any case
+    /// Delete the records of deleted files of DIR, unless that is most of them; with =all in any
+    /// case
     #[arg(
         long,
         value_enum,
@@ -32,7 +32,7 @@ pub(super) struct FolderArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum PruneName {
-    /// Those of an ordinary change
+    /// The deletions of an ordinary change
     Gone,
     /// All of them
     All,

@@ -1,4 +1,4 @@
-//! `subcat import --follow`: a file, a pipe or a URL, whose records are loaded as they come.
+//! `subcat import --follow`: loads records of a file, a pipe or a URL as they arrive.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
@@ -135,10 +135,11 @@ fn open(
     Ok((name, input))
 }
 
-/// Loads a file at a URL, and again whenever it has changed, until the process is asked to stop. It
-/// is asked for every `pause`.
+/// Loads a file at a URL, and again whenever it has changed, until the process is asked to stop.
+/// Requests it every `pause`.
 ///
-/// Errors: the first request fails; later failures are told, and it is tried again.
+/// Errors: the first request fails. Later failures are reported on stderr, and the request is
+/// repeated.
 pub(super) fn follow_url(
     access: &Access,
     url: &str,
@@ -200,7 +201,7 @@ fn load_remote(
     let name = remote.name().to_owned();
     let mut report = |report| progress.show(report);
     let result = load(access, &name, format, content, &mut report)?;
-    // Only now: what could not be loaded is asked for again.
+    // Only now, so that a version that could not be loaded is requested again.
     remote.keep(validators);
     Ok(Some(result))
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Poll interval for the growth of a file.
 const GROWTH_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A file that may still grow: its end is not the end of the input. If it is truncated, or another
-/// one gets its name, reading goes on at the beginning, as `tail -F` does.
+/// A file that may still grow: its end is not the end of the input. If it is truncated or replaced,
+/// reading continues at the beginning, as `tail -F` does.
 pub(super) struct GrowingFile {
     path: PathBuf,
     file: File,
@@ -21,7 +21,7 @@ pub(super) struct GrowingFile {
     last: u8,
     /// True from a new beginning until its first byte is read.
     is_beginning: bool,
-    /// Number of new beginnings, counted when the first byte after one is read.
+    /// Counts new beginnings, each when its first byte is read.
     restarts: Arc<AtomicU64>,
 }
 
@@ -37,8 +37,8 @@ impl GrowingFile {
         }
     }
 
-    /// Goes to the beginning of the file that has the name now, if what was read is not the
-    /// beginning of it. Returns false if it is the same file.
+    /// Starts at the beginning of the file that has the name now, if it was truncated or replaced.
+    /// Returns false otherwise.
     fn begin_again(&mut self) -> io::Result<bool> {
         let open = self.file.metadata()?;
         if open.len() < self.read_bytes {
@@ -119,14 +119,14 @@ mod tests {
         assert_eq!(next(&mut file), "third\n");
         assert_eq!(restarts.load(Ordering::SeqCst), 1);
         assert_eq!(file.read(&mut [0; 100]).unwrap(), 5);
-        // Another file under its name. A line that was cut off stands alone.
+        // Another file under its name. A line that was cut off stays a line of its own.
         std::fs::rename(&path, dir.path().join("log.1")).unwrap();
         std::fs::write(&path, "a longer file than the one before\n").unwrap();
         assert_eq!(next(&mut file), "\n");
         // The line end that was put there belongs to the file before.
         assert_eq!(restarts.load(Ordering::SeqCst), 1);
         assert_eq!(next(&mut file), "a longer file than the one before\n");
-        // What the writer adds to the old file before it notices is read.
+        // Lines that the writer adds to the old file before it notices are read.
         let mut old = File::options().append(true).open(&path).unwrap();
         std::fs::rename(&path, dir.path().join("log.2")).unwrap();
         io::Write::write_all(&mut old, b"late\n").unwrap();

@@ -36,7 +36,7 @@ impl Subcommand for HealthArguments {
     }
 }
 
-/// An address at which this machine reaches a server that listens on `address`.
+/// An address for reaching a server on this machine that listens on `address`.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

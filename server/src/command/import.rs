@@ -39,21 +39,21 @@ fn fields_help() -> String {
     help
 }
 
-/// Load records from files; a record whose id is in the catalog is replaced
+/// Load records from files; a record replaces the one with the same id in the catalog
 ///
 /// Bad lines are reported with line number, field and reason, and the others are loaded. When it
 /// returns, everything is searchable; an interrupted import says how far it got and can be run
 /// again.
 ///
-/// A DIR is a folder of subtitles: names and paths become records, contents are stored, and no
+/// A DIR is a folder of subtitles: names and paths become records, the files are stored, and no
 /// upstream is needed. Run again, only what changed is read. Nothing that is not certain is loaded:
 /// the report says why, and DIR/subcat.csv corrects it (--dry-run --to FILE writes such a table).
 ///
 /// With --follow, lines are loaded as they come, in batches that end after 10,000 lines or a second
-/// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): lines that
-/// have come by then are loaded. A regular file is followed as it grows, also when it is truncated
-/// or replaced. A URL (http, https) is fetched whole, and again whenever it has changed: it is
-/// asked for every 60 seconds (--every) by ETag or date.
+/// without one. It ends with its input, or on SIGINT or SIGTERM: lines that have come by then are
+/// loaded. A regular file is followed as it grows, also when it is truncated or replaced. A URL
+/// (http, https) is fetched whole, and again whenever it has changed: its ETag or date is checked
+/// every 60 seconds (--every).
 #[derive(Debug, Args)]
 #[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {
@@ -259,12 +259,12 @@ struct Notes {
     is_dry_run: bool,
     /// Names of fields that no record has.
     ignored: Vec<String>,
-    /// Number of rows in languages that are not wanted.
+    /// Rows in unwanted languages.
     left_out_count: u64,
 }
 
-/// Status 1 if lines were refused and none was loaded: the file is of another kind, and whoever
-/// runs the import every night should hear of it.
+/// Status 1 if lines were refused and none was loaded: the file is of another kind, and a nightly
+/// import must not hide that.
 fn status_of(result: &ImportResult) -> Result<(), CommandError> {
     let loaded = result.inserted + result.updated + result.unchanged;
     if loaded == 0 && result.refused != 0 {

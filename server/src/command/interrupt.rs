@@ -1,4 +1,4 @@
-//! Interruption of an import, which says how many records are loaded.
+//! Interruption of an import, with a message about the number of loaded records.
 
 use std::io;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ impl ImportStage {
         }
     }
 
-    /// Notes the number of durable records: from the first note on, whoever loads has everything.
-    /// Returns the last line of the process if it was asked to stop: the number is exact only
-    /// between two groups, which is now.
+    /// Notes the number of durable records. After the first note, the loading process has all of
+    /// the input. Returns the last line of the process if it was asked to stop: the number is exact
+    /// only between two groups, which is now.
     pub(super) fn loaded(&self, records: u64) -> Option<String> {
         self.loaded.store(records, Ordering::SeqCst);
         self.is_begun.store(true, Ordering::SeqCst);
@@ -57,7 +57,7 @@ impl ImportStage {
     }
 
     /// Notes that the process is asked to stop. Returns the last line of the process, unless the
-    /// group under way is finished first; a second request does not wait for it.
+    /// current group is finished first; a second request does not wait for it.
     fn ask_to_stop(&self) -> Option<String> {
         let was_asked = self.is_asked.swap(true, Ordering::SeqCst);
         if self.is_all_loaded.load(Ordering::SeqCst) {
@@ -66,8 +66,8 @@ impl ImportStage {
         if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {
             return Some(self.last_line(false));
         }
-        // A server that has begun goes on by itself. Before that, the end of this process cuts what
-        // is still on its way, and nothing is loaded: whether it is cannot be known here.
+        // Once it has begun, a server continues by itself. Before that, the end of this process
+        // cuts off the unsent rest, and nothing is loaded: this process cannot know which.
         let is_waited_for = !self.is_remote || !self.is_begun.load(Ordering::SeqCst);
         if is_waited_for && !was_asked {
             return None;
@@ -75,8 +75,8 @@ impl ImportStage {
         Some(self.last_line(is_waited_for))
     }
 
-    /// The last line of the process; `is_early` if the group under way, or the server's first word,
-    /// was not waited for.
+    /// The last line of the process; `is_early` if the end of the current group, or the server's
+    /// first report, was not waited for.
     fn last_line(&self, is_early: bool) -> String {
         let loaded = self.loaded.load(Ordering::SeqCst);
         if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {

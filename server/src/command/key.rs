@@ -13,7 +13,7 @@ use crate::ops::{
     CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, RollKey, SetKeyLimit, ShowKey,
 };
 
-/// Value of a limit that stands for the server's.
+/// Word for the server's limit.
 const DEFAULT_LIMIT: &str = "default";
 
 /// Create, list, show and revoke API keys
@@ -40,7 +40,7 @@ enum KeyAction {
         /// alone, for programs that take only an address
         #[arg(long, value_name = "SCOPES", value_parser = scopes)]
         scope: Option<String>,
-        /// Its own rate limit, such as 1000/60 [default: the server's]
+        /// Rate limit of the key, such as 1000/60 [default: the server's]
         #[arg(long, value_name = "N/SECONDS", value_parser = limit)]
         limit: Option<String>,
     },
@@ -48,14 +48,14 @@ enum KeyAction {
     List,
     /// Show a key with its usage per day
     Show {
-        /// Its number in the list
+        /// Id of the key in the list
         id: u64,
     },
     /// Replace a key: the new one has its name, scopes, limit and usage history
     Roll {
-        /// Its number in the list
+        /// Id of the key in the list
         id: u64,
-        /// Days for which the old key goes on working, 0 to 30
+        /// Days for which the old key remains valid, 0 to 30
         #[arg(long, value_name = "DAYS", default_value_t = 7,
               value_parser = clap::value_parser!(u32).range(..=i64::from(ROLL_DAYS_MAX)))]
         grace_days: u32,
@@ -65,15 +65,15 @@ enum KeyAction {
     },
     /// Change the rate limit of a key: it holds from the next request on
     Limit {
-        /// Its number in the list
+        /// Id of the key in the list
         id: u64,
-        /// Its own rate limit, such as 1000/60, or default for the server's
+        /// Rate limit of the key, such as 1000/60, or default for the server's
         #[arg(value_name = "N/SECONDS", value_parser = limit_or_default)]
         limit: String,
     },
-    /// Revoke a key for good: requests with it are rejected from then on
+    /// Revoke a key for good: later requests with it are rejected
     Revoke {
-        /// Its number in the list
+        /// Id of the key in the list
         id: u64,
     },
 }

@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 use crate::limits::{BATCH_BYTES_MAX, BATCH_LINES_MAX, LINE_BYTES_MAX};
 use crate::rows::{Format, is_csv_header, next_line, unpacked};
 
-/// Time without a line after which a batch ends.
+/// Idle time that ends a batch.
 const QUIET: Duration = Duration::from_secs(1);
 /// Poll interval for the end of a batch and for shutdown.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A line of the input.
 pub(super) struct Line {
-    /// Its number in its file, counted from 1.
+    /// Line number in the file, counted from 1.
     number: u64,
-    /// Its bytes, with its line end.
+    /// Bytes of the line, with its line end.
     text: Vec<u8>,
 }
 
 /// Sends every line, until the receiver is dropped. Numbers begin again with 1 whenever `restarts`
-/// says that the input is another file, or the same one from its beginning.
+/// is incremented: the input is another file, or the same one from its beginning.
 pub(super) fn read_lines(
     input: Box<dyn Read>,
     restarts: &AtomicU64,
@@ -53,12 +53,12 @@ pub(super) fn read_lines(
 
 /// Lines that are loaded together.
 pub(super) struct LineBatch {
-    /// The lines; in CSV the header stands before them.
+    /// The lines; in CSV, preceded by the header.
     pub text: Vec<u8>,
     lines_count: u64,
     /// Number in its file of the first line; those after it follow one by one.
     first_number: u64,
-    /// Number of lines of the header that was put before the lines.
+    /// Header lines that were put before the lines.
     header_lines: u64,
     is_full: bool,
 }
@@ -69,7 +69,7 @@ impl LineBatch {
         (self.first_number + line).saturating_sub(self.header_lines + 1)
     }
 
-    /// Appends lines, of which the first has this number.
+    /// Appends lines; `first_number` is that of the first one.
     fn push(&mut self, first_number: u64, lines: &[u8], lines_count: u64) {
         if self.lines_count == 0 {
             self.first_number = first_number;
@@ -84,7 +84,7 @@ pub(super) struct LineBatches {
     lines: Receiver<io::Result<Line>>,
     is_stopping: Arc<AtomicBool>,
     is_over: bool,
-    /// Number of the last line.
+    /// Line number of the last line.
     last_number: u64,
     /// The first line of a file, which ended the batch of the file before.
     next_line: Option<Line>,
@@ -92,10 +92,10 @@ pub(super) struct LineBatches {
     header: Vec<u8>,
     /// A header that ended a batch: the next one begins with it.
     next_header: Option<Vec<u8>>,
-    /// Lines of a row of CSV in which a quote is open.
+    /// Lines of a row of CSV with an open quote.
     open_row: Vec<u8>,
     open_lines: u64,
-    /// Number of the first of them.
+    /// Line number of the first of them.
     open_number: u64,
     format: Format,
     /// The error that ended reading, if it was not the end of the input.
@@ -179,8 +179,8 @@ impl LineBatches {
 
     fn take(&mut self, batch: &mut LineBatch, line: Line) {
         if line.number != self.last_number + 1 {
-            // The first line of a file. Lines of two files are not in one batch, and a row that is
-            // open does not go on in the next file.
+            // The first line of a file. A batch has no lines of two files, and an open row does not
+            // continue in the next file.
             self.last_number = line.number - 1;
             self.end_open_row(batch);
             if batch.lines_count != 0 {
@@ -231,8 +231,8 @@ impl LineBatches {
         self.open_row.clear();
     }
 
-    /// Gives up waiting for the end of a row. It is the last one of its batch, as its open quote
-    /// would take those after it with it.
+    /// Gives up waiting for the end of a row. The row is the last one of its batch, because its
+    /// open quote would swallow the rows after it.
     fn end_open_row(&mut self, batch: &mut LineBatch) {
         if self.open_row.is_empty() {
             return;
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn numbers_begin_again_with_the_input() {
-        /// An input that is a file, and then another one.
+        /// An input that is one file, and then another.
         struct Two<'c>(Vec<&'static [u8]>, &'c AtomicU64);
         impl Read for Two<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(found, [(expected, vec![2, 3, 4, 5])]);
     }
 
-    /// A writer that was killed within a row: what follows is not taken for a part of it.
+    /// A writer that was killed within a row: later lines are not taken for a part of it.
     #[test]
     fn an_open_quote_ends_with_its_batch() {
         let found = csv_batches(&[HEADER, "a,\"b\n", "c\n", HEADER, "d\n"]);

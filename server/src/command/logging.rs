@@ -21,13 +21,13 @@ use crate::limits::LOG_LINES_QUEUED_MAX;
 struct LogOutput {
     level: reload::Handle<LevelFilter, Registry>,
     dropped: ErrorCounter,
-    /// Writes what is queued when it is dropped.
+    /// Writes the queued lines when it is dropped.
     writer: Mutex<Option<WorkerGuard>>,
 }
 
 static LOG: OnceLock<LogOutput> = OnceLock::new();
 
-/// Starts the log as the settings say. Only the first call in a process has an effect.
+/// Starts the log with these settings. Only the first call in a process has an effect.
 pub(super) fn start(settings: &LogSettings) {
     let (filter, level) = reload::Layer::new(level(settings));
     let (lines, writer) = NonBlockingBuilder::default()
@@ -63,13 +63,13 @@ pub(super) fn set_level(settings: &LogSettings) {
     }
 }
 
-/// Number of lines that were dropped.
+/// Dropped lines.
 pub(super) fn dropped_lines() -> u64 {
     LOG.get()
         .map_or(0, |log| log.dropped.dropped_lines() as u64)
 }
 
-/// Writes what is queued, unless nobody takes it within a second. Called before the process ends.
+/// Writes the queued lines, for up to a second. Called before the process ends.
 pub(super) fn finish() {
     if let Some(log) = LOG.get() {
         drop(log.writer.lock().take());

@@ -1,7 +1,7 @@
 //! The command line: one file per subcommand.
 //!
-//! [`main`] reads the arguments, runs the subcommand and turns the outcome into an exit status:
-//! 0 done, 1 failed (one line on stderr says what, where, and what to do), 2 wrong usage.
+//! [`main`] reads the arguments, runs the subcommand and turns the outcome into an exit status: 0
+//! done, 1 failed (one line on stderr with the error, its place and a remedy), 2 wrong usage.
 
 mod access;
 mod account;

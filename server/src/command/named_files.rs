@@ -22,13 +22,13 @@ struct DirectoryError(PathBuf);
 
 /// The files that the command line names.
 pub(super) struct NamedFiles<'s> {
-    /// The last goes first.
+    /// In reverse order.
     rest: Vec<PathBuf>,
     /// The format that the command line names.
     format: Option<Format>,
     options: TableOptions,
     brought: TableFiles<'s>,
-    /// Number of rows in languages that are not wanted.
+    /// Rows in unwanted languages.
     pub(super) left_out_count: Arc<AtomicU64>,
     /// Bytes read so far.
     pub(super) read_bytes: Arc<AtomicU64>,
@@ -36,9 +36,9 @@ pub(super) struct NamedFiles<'s> {
     pub(super) is_read: Arc<AtomicBool>,
 }
 
-/// Bytes of files as they are stored; none if one of them has no size.
+/// Stored size of the files, in bytes; none if one of them has no size.
 ///
-/// Errors: one of them is not there. It is asked before anything is loaded from the others.
+/// Errors: one of them is missing. Called before anything is loaded from the others.
 pub(super) fn total_bytes_of(files: &[PathBuf]) -> Result<Option<u64>, CommandError> {
     let mut total_bytes = Some(0);
     for file in files {
@@ -118,7 +118,7 @@ impl ImportFiles for NamedFiles<'_> {
     }
 }
 
-/// A file whose format is known.
+/// A file with a known format.
 struct RecognisedTable<'f> {
     format: Format,
     content: Box<dyn BufRead + 'f>,
@@ -130,7 +130,7 @@ pub(super) struct TableFiles<'s> {
     pub(super) store: FileStore<'s>,
     /// Their folder, if it is not that of their table.
     pub(super) folder: Option<PathBuf>,
-    /// Bytes of one, at most.
+    /// Maximum size of one.
     pub(super) bytes_max: usize,
 }
 
@@ -204,7 +204,7 @@ pub(super) fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// Counts what is read, for the progress bar.
+/// Counts the bytes read, for the progress bar.
 struct CountedRead {
     input: Box<dyn Read>,
     read_bytes: Arc<AtomicU64>,

@@ -10,10 +10,10 @@ use crate::limits::OUTPUT_LINKS_MAX;
 
 /// The output of a command that names a file.
 ///
-/// A regular file, or a name that does not exist, appears whole or not at all: it is written
-/// beside its place and renamed, with the mode and owner of the file that it replaces. Symbolic
-/// links are followed. Devices, pipes and descriptors such as `/dev/stdout` are written to as they
-/// are: a rename would replace the device itself.
+/// A regular file, or a name that does not exist, appears whole or not at all: it is written beside
+/// its place and renamed, with the mode and owner of the file that it replaces. Symbolic links are
+/// followed. Devices, pipes and descriptors such as `/dev/stdout` are written to directly: a rename
+/// would replace the device itself.
 pub(super) struct OutputFile {
     file: File,
     replacement: Option<Replacement>,

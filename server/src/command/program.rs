@@ -66,14 +66,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => error.report(),
         Err(error) => {
-            // Printing fails only when the terminal is closed: then nobody reads it.
+            // Printing fails only when the terminal is closed: then there is no reader.
             let _ = error.print();
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }
 }
 
-/// Writes no panic that becomes an error: its sentence says what to do, and should stand alone.
+/// Writes no panic that becomes an error: the message of the error says what to do, and should be
+/// the only one.
 fn silence_contained_panics() {
     let write = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -103,8 +104,8 @@ fn run(
     Ok((entry.run)(matches, &Context::new(common, program)))
 }
 
-/// An error of clap without what was written for `--set`, which may be a secret: as its value, or
-/// beside it after a typing mistake (`--set NAME VALUE`).
+/// An error of clap without the values given for `--set`, which may be secrets: attached, or as a
+/// word of their own after a typing mistake (`--set NAME VALUE`).
 fn without_set_values(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     const SET: &str = "--set";
     let is_set = |argument: &OsString| argument.to_string_lossy().starts_with(SET);
@@ -125,7 +126,7 @@ fn without_set_values(mut error: clap::Error, arguments: &[OsString]) -> clap::E
             error.insert(kind, ContextValue::String("…".to_owned()));
         }
     }
-    // Suggestions repeat what they correct.
+    // Suggestions repeat the mistyped text.
     for kind in [
         ContextKind::Suggested,
         ContextKind::SuggestedArg,

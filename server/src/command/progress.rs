@@ -15,7 +15,7 @@ use crate::ops::ImportReport;
 
 /// Time between two plain lines.
 const LINE_PERIOD: Duration = Duration::from_secs(5);
-/// Number of things that are done from one line to the next.
+/// Counted steps between two progress lines.
 const COUNTS_PER_LINE: u64 = 256;
 /// Time between two frames of the spinner.
 const TICK_PERIOD: Duration = Duration::from_millis(200);
@@ -26,14 +26,14 @@ pub(super) struct Progress {
     total_bytes: Option<u64>,
     read_bytes: Arc<AtomicU64>,
     started_at: Instant,
-    /// Number of lines that were read, and since when: then loading began.
+    /// Lines that had been read when loading began, at `read_at`.
     rows_count: Cell<u64>,
     read_at: Cell<Instant>,
     last_line_at: Cell<Instant>,
 }
 
 impl Progress {
-    /// Starts with `total_bytes` of the files, if known, and the counter of those that are read.
+    /// Starts with the total size of the files, if known, and the counter of the bytes read.
     pub(super) fn start(total_bytes: Option<u64>, read_bytes: Arc<AtomicU64>) -> Self {
         let bar = if io::stderr().is_terminal() {
             Some(byte_bar(total_bytes))
@@ -110,7 +110,7 @@ impl Progress {
     }
 
     fn write_line(&self, line: &str) {
-        // Without a stderr nobody reads it.
+        // Without a stderr the line is lost.
         let write = || {
             let _ = writeln!(io::stderr(), "{}", printable(line));
         };
@@ -139,7 +139,7 @@ fn pace(records: u64, share: Option<(u64, u64)>, elapsed: Duration) -> String {
     pace
 }
 
-/// Shows that work of unknown length goes on, until it is dropped.
+/// Shows that work of unknown length is in progress, until it is dropped.
 pub(super) struct Waiting {
     bar: Option<ProgressBar>,
     /// Dropped to end the thread.
@@ -161,7 +161,7 @@ impl Waiting {
             };
         }
         Self::with_lines(LINE_PERIOD, move |seconds| {
-            // Without a stderr nobody reads it.
+            // Without a stderr the line is lost.
             let _ = writeln!(io::stderr(), "{work} for {seconds} s");
         })
     }

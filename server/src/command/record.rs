@@ -22,16 +22,16 @@ pub(super) struct RecordArguments {
 enum RecordAction {
     /// Make a record visible or invisible
     Set {
-        /// Its id
+        /// Id of the record
         #[arg(value_parser = record_id)]
         id: RecordId,
         /// true to make it visible, false to hide it
         #[arg(long, value_name = "true|false", action = clap::ArgAction::Set)]
         active: bool,
     },
-    /// Show a record as it is stored
+    /// Show the stored record
     Show {
-        /// Its id
+        /// Id of the record
         #[arg(value_parser = record_id)]
         id: RecordId,
     },

@@ -8,8 +8,8 @@ use crate::http::Reloader;
 use crate::runtime::ServiceManager;
 use crate::service::ReloadFn;
 
-/// Reads the same sources as the start did, and applies them. The service manager is told, and the
-/// log says what changed, or what is wrong.
+/// Reads the same sources as the start did, and applies them. Notifies the service manager, and
+/// logs the changes or the errors.
 pub(super) fn reload_fn(sources: Sources, reloader: Reloader) -> ReloadFn {
     Box::new(move || {
         ServiceManager::reloading();

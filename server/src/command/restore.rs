@@ -22,7 +22,7 @@ use super::subcommand::Subcommand;
 /// place in one step. The old data directory is kept under another name.
 #[derive(Debug, Args)]
 pub(super) struct RestoreArguments {
-    /// A backup, or a copy of a data directory whose server was stopped
+    /// A backup, or a copy of a data directory made while its server was stopped
     #[arg(value_name = "SRC")]
     source: PathBuf,
 }

@@ -31,15 +31,15 @@ use crate::service::{ClusterNode, ClusterThreads, ProcessHooks, Service, log_dam
 #[cfg(feature = "s3")]
 use crate::upstream::ObjectStorage;
 
-/// Time limit of requests that are under way when the server stops.
+/// Time limit for requests in progress when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
-/// Time for which a start waits for another command to close the data directory.
+/// Maximum wait of a start for another command to close the data directory.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
-/// Time limit of operations that are still under way after that.
+/// Time limit for operations still in progress after that.
 const ADMIN_GRACE: Duration = Duration::from_millis(300);
 /// Time limit of sending the last spans of traces.
 const TRACE_GRACE: Duration = Duration::from_millis(300);
-/// Time after which the process ends, whatever is still under way in it (API.md 11.4).
+/// Time limit of a stop: then the process ends with its work unfinished (API.md 11.4).
 const STOP_LIMIT: Duration = Duration::from_millis(4_900);
 
 /// Run the server
@@ -61,7 +61,7 @@ impl Subcommand for ServeArguments {
         let effective = context.effective(&flags)?;
         logging::start(&effective.config.log);
         let mut running = Running::start(effective)?;
-        // A server serves even if nobody can read its announcement.
+        // A server serves even if its announcement cannot be printed.
         let _ = print(&running.announcement());
         running.wait();
         running.stop()
@@ -99,7 +99,7 @@ pub(super) struct Running {
     admin_address: SocketAddr,
     admin_servers: [AdminServer; 2],
     signals: ServerSignals,
-    /// True if a terminal started the process: SIGHUP then means that it is gone.
+    /// True if a terminal started the process: SIGHUP then means that the terminal was closed.
     is_of_terminal: bool,
 }
 
@@ -192,7 +192,7 @@ impl Running {
         lines
     }
 
-    /// The address under which users reach it, without a slash at its end.
+    /// The address for users, without a slash at its end.
     pub(super) fn base_url(&self) -> String {
         let public_url = self.service.config().public_url.clone();
         public_url.unwrap_or_else(|| local_url(self.server.address()))
@@ -209,7 +209,7 @@ impl Running {
         loop {
             match self.control.block_on(self.signals.wait()) {
                 ServerSignal::Reload if !self.is_of_terminal => {
-                    // It is logged, whoever asks for it.
+                    // The service logs the outcome for every caller.
                     let _ = self.service.reload();
                 }
                 ServerSignal::Reload => {
@@ -224,7 +224,7 @@ impl Running {
         }
     }
 
-    /// Finishes what is under way and closes the catalog. A second signal ends the process at once.
+    /// Finishes work in progress and closes the catalog. A second signal ends the process at once.
     ///
     /// Errors: answers had to be cut, or the catalog could not be closed.
     pub(super) fn stop(self) -> Result<(), CommandError> {
@@ -241,8 +241,8 @@ impl Running {
         });
         let _stopped = end_after(STOP_LIMIT, || {
             tracing::warn!("closing takes too long: ending the process as if it were killed");
-            // What was acknowledged is durable, and the next start repairs the rest. A status that
-            // is not 0 tells the supervisor that the catalog was not closed.
+            // Acknowledged changes are durable, and the next start repairs the rest. A status other
+            // than 0 informs the supervisor that the catalog was not closed.
             logging::finish();
             std::process::exit(1);
         });
@@ -385,7 +385,7 @@ struct Public {
 
 impl Public {
     /// Listens from now on. On a socket of the service manager clients wait in its queue; on any
-    /// other one they are told that the service is starting.
+    /// other one they get the answer that the service is starting.
     fn listen(
         config: &Config,
         inherited: Option<TcpListener>,
@@ -398,7 +398,7 @@ impl Public {
         };
         let failed = |error| address_error("listen", &config.listen, error);
         let listeners = listeners.map_err(failed)?;
-        // Nobody knows any free port before it is announced.
+        // A free port is not known to clients before it is announced.
         let starting = if is_inherited || config.listen.is_any_port() {
             Vec::new()
         } else {
@@ -420,7 +420,7 @@ impl Public {
     }
 }
 
-/// A URL by which this machine reaches the server, without a slash at its end.
+/// A URL of the server for this machine, without a slash at its end.
 fn local_url(address: &ListenAddress) -> String {
     match address {
         // No browser opens the address of all interfaces.

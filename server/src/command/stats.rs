@@ -82,7 +82,8 @@ fn cache_facts(cache: &SearchCacheRead) -> String {
     ])
 }
 
-/// Bytes that `subcat compact` may give back; it pays from a quarter of a file of some size on.
+/// Bytes that `subcat compact` may reclaim. It pays when they are a quarter or more of a large
+/// file.
 fn reclaimable(bytes: Option<u64>, store_bytes: u64) -> String {
     let Some(bytes) = bytes else {
         return "not measured yet".to_owned();

@@ -1,13 +1,13 @@
-//! A subcommand: its arguments, and what runs them.
+//! A subcommand: its arguments, and the function that runs it.
 
 use clap::{ArgMatches, Args, Command};
 
 use super::context::Context;
 use super::error::CommandError;
 
-/// The arguments of a subcommand, which clap reads, and what they lead to.
+/// The arguments of a subcommand, which clap reads, and its execution.
 pub(super) trait Subcommand: Args {
-    /// Its name.
+    /// Name of the subcommand.
     const NAME: &'static str;
 
     /// Does it.
@@ -16,9 +16,9 @@ pub(super) trait Subcommand: Args {
 
 /// A subcommand in the list of the program.
 pub(super) struct SubcommandEntry {
-    /// Its name.
+    /// Name of the subcommand.
     pub name: &'static str,
-    /// Its definition for clap: help and arguments.
+    /// Definition for clap: help and arguments.
     pub define: fn() -> Command,
     /// Runs it with the arguments that clap has read.
     pub run: fn(&ArgMatches, &Context) -> Result<(), CommandError>,

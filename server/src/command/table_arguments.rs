@@ -8,7 +8,7 @@ use subcat_engine::{Language, Timestamp};
 use super::error::CommandError;
 use crate::rows::{ColumnMap, DateOrder, RowOptions, TableOptions};
 
-/// Options that say how a table is read.
+/// Options for reading a table.
 #[derive(Debug, Args)]
 pub(super) struct TableArguments {
     /// Columns of fields: title=Name,year=A|B (first that is not null), description=A+B (lines),
@@ -18,7 +18,7 @@ pub(super) struct TableArguments {
     /// Order of day and month in dates such as 05/07/2009
     #[arg(long, value_enum)]
     dates: Option<DateOrderName>,
-    /// Language of what tells none [default: es]
+    /// Language of rows and paths that name none [default: es]
     #[arg(long, value_name = "TAG")]
     language: Option<String>,
     /// Load only these languages, by their first subtag: es,en

@@ -128,7 +128,7 @@ fn route_row(before: &LiveRoute, now: &LiveRoute, us: u64) -> Vec<String> {
     ]
 }
 
-/// The end of the bucket in which this percentile lies.
+/// The upper end of the bucket of this percentile.
 fn quantile(latency: &[u64], percent: u64) -> String {
     let count: u64 = latency.iter().sum();
     if count == 0 {

@@ -1,4 +1,4 @@
-//! `subcat verify`: checks that everything on disk is as it was written.
+//! `subcat verify`: checks that everything on disk is unchanged since it was written.
 
 use clap::Args;
 use subcat_engine::Finding;
@@ -14,7 +14,7 @@ use crate::ops::VerifyCatalog;
 /// Check every file of the data directory against its checksums and against the others
 ///
 /// Where no server runs, the data directory is opened first, which heals what a start heals: a
-/// damaged index is built anew, and a file of which pages differ is copied, and kept under another
+/// damaged index is built anew, and a file with damaged pages is copied, and kept under another
 /// name.
 #[derive(Debug, Args)]
 pub(super) struct VerifyArguments {
@@ -57,7 +57,7 @@ impl Subcommand for VerifyArguments {
 }
 
 impl VerifyArguments {
-    /// Shows what was found. Errors: some of it is damage that is still there.
+    /// Shows the findings. Errors: some damage is not repaired.
     fn report(
         context: &Context,
         findings: &[Finding],

@@ -6,8 +6,8 @@ use crate::limits::WORKER_STILL_MIN;
 use crate::runtime::{ControlHandle, ServiceManager};
 use crate::service::Service;
 
-/// Tells the service manager at intervals that the process is well, if it wants to know. Once a
-/// worker stands still, or no work of a pool ends, it is told no more, and restarts the process.
+/// Sends the service manager heartbeats, if it wants them. They stop once a worker stalls, or no
+/// work of a pool ends: then the service manager restarts the process.
 pub(super) fn start(service: &Arc<Service>, control: &ControlHandle) {
     let Some(limit) = ServiceManager::watchdog() else {
         return;

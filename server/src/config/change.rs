@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::secret::Secrets;
 use super::settings::{Applies, Config, SETTINGS};
 
-/// A setting whose value differs.
+/// A setting with two different values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettingChange {
     /// The setting's path.
     pub name: String,
-    /// Its value so far; of a secret, that it is set.
+    /// Old value; of a secret, that it is set.
     pub from: Value,
-    /// Its new value; of a secret, that it is set.
+    /// New value; of a secret, that it is set.
     pub to: Value,
 }
 

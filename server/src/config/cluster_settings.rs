@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The log that this node shares with others. There is none without `log`.
+/// The log that this node shares with others. Without `log`, the node is in no cluster.
 #[derive(Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct ClusterSettings {
@@ -11,7 +11,7 @@ pub struct ClusterSettings {
     pub stream: String,
     /// Name of the node for people; none takes its number.
     pub node: Option<String>,
-    /// Seconds without news from the log after which no key is accepted; 0 accepts them for ever.
+    /// Maximum seconds without news from the log for accepting keys; 0 accepts them for ever.
     pub auth_max_stale_seconds: u32,
 }
 

@@ -12,7 +12,7 @@ pub enum SettingError {
     /// The file cannot be read.
     #[error("could not read the configuration file {}", path.display())]
     Unreadable {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
@@ -20,7 +20,7 @@ pub enum SettingError {
     /// The file is not valid TOML.
     #[error("{} line {line} is not valid TOML: {reason}", path.display())]
     Syntax {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
         /// Counted from 1.
         line: usize,
@@ -30,7 +30,7 @@ pub enum SettingError {
     /// No setting has this name.
     #[error("unknown setting {given} ({origin}): did you mean {nearest}?")]
     Unknown {
-        /// The name as it was given: a setting's path, or a variable.
+        /// The given name: a setting's path, or a variable.
         given: String,
         /// The place where it was given.
         origin: Origin,
@@ -42,7 +42,7 @@ pub enum SettingError {
     Value {
         /// The setting.
         name: &'static str,
-        /// The value as it was given, without a password.
+        /// The given value, without a password.
         value: String,
         /// The place where it was given.
         origin: Origin,

@@ -26,7 +26,7 @@ impl ListenAddress {
         }
     }
 
-    /// True for a TCP address without a port, which nobody knows before the server listens.
+    /// True for a TCP address without a port: the port is not known before the server listens.
     pub fn is_any_port(&self) -> bool {
         self.tcp().is_some_and(|address| address.port() == 0)
     }

@@ -17,7 +17,7 @@ use super::secret::Secrets;
 use super::settings::{Applies, Config, SETTINGS, Setting, VARIABLE_PREFIX};
 use crate::limits::{MISTYPED_LETTERS_MAX, SECRET_BYTES_MAX};
 
-/// The file that is read when none is named, if it exists.
+/// Configuration file that is read by default, if it exists.
 const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
 
 /// Variables of clients, which the documentation page exports. They are never settings.
@@ -49,7 +49,7 @@ impl fmt::Debug for Sources {
 pub struct SettingFlag {
     /// The setting's path.
     pub name: String,
-    /// Its value, as text.
+    /// Value as text.
     pub value: String,
     /// The flag as the user wrote it, for messages.
     pub flag: String,
@@ -69,9 +69,9 @@ impl fmt::Debug for SettingFlag {
 pub struct ConfigEntry {
     /// The setting's path.
     pub name: &'static str,
-    /// Its value.
+    /// Value in effect.
     pub value: Value,
-    /// Its origin.
+    /// Origin of the value.
     pub origin: String,
     /// The time at which a changed value takes effect.
     pub applies: Applies,
@@ -124,7 +124,7 @@ struct SettingPlace {
     is_file: bool,
 }
 
-/// End of the name of a setting whose value stands in a file of its own.
+/// Suffix of a setting that names a file with the value.
 const FILE_SUFFIX: &str = "_file";
 
 impl Sources {
@@ -240,7 +240,7 @@ impl Sources {
 }
 
 impl Layered {
-    /// The value itself: what the named file holds, if it is named by its file.
+    /// The value itself, read from its file if the setting names one.
     ///
     /// Errors: the file cannot be read, or is too long.
     fn unpacked(self, setting: &Setting) -> Result<Self, SettingError> {
@@ -339,7 +339,7 @@ fn nearest(given: &str, names: impl Iterator<Item = String>) -> String {
         .unwrap_or_default()
 }
 
-/// The first contradiction between two settings, each of which is allowed.
+/// The first contradiction between two settings that are allowed by themselves.
 fn contradiction(config: &Config) -> Option<SettingError> {
     if config.listen.tcp() == Some(config.admin) && config.admin.port() != 0 {
         return Some(SettingError::SameAddress);
@@ -420,8 +420,7 @@ impl FileReader<'_> {
     }
 }
 
-/// The value as it would be written in a variable. A table, which no setting is, becomes a text
-/// that none of them accepts.
+/// The value as it would be written in a variable. A table becomes a text that no setting accepts.
 fn plain_text(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.clone().into_owned(),
@@ -602,7 +601,7 @@ mod tests {
         assert!(!error.contains("hush"), "{error}");
         let missing = sources("", &[("SUBCAT_UPSTREAM_URL_FILE", "/nonexistent/x")], &[]);
         assert!(missing[0].contains("/nonexistent/x"), "{missing:?}");
-        // Only what may be a secret has a file of its own.
+        // Only settings that may be secret can be read from a file of their own.
         assert_eq!(sources("listen_file = 'x'", &[], &[]).len(), 1);
     }
 

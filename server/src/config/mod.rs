@@ -1,8 +1,8 @@
 //! Settings: command line over environment over file over defaults.
 //!
-//! One file holds every setting: its default, and an entry of a table that names it, says what is
-//! allowed, and reads and shows its value. Layers of text are applied over the defaults, and each
-//! value keeps its origin.
+//! One file holds every setting: its default, and its table entry with its name, its allowed
+//! values, and the functions that read and show it. Layers of text are applied over the defaults,
+//! and each value keeps its origin.
 
 mod change;
 mod cluster_settings;

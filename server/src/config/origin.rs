@@ -45,7 +45,8 @@ impl Origins {
         self.0.get(setting_idx?)
     }
 
-    /// These for what a reload applies, those of the running server for the rest.
+    /// These origins for the settings that a reload applies, and those of the running server for
+    /// the rest.
     #[must_use]
     pub fn applied_over(&self, running: &Self) -> Self {
         let pairs = SETTINGS.iter().zip(self.0.iter().zip(&running.0));

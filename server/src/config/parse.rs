@@ -1,4 +1,4 @@
-//! Values from text, as they stand in the file, a variable or a flag.
+//! Values from the text of the file, a variable or a flag.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
     Some(())
 }
 
-/// The value whose name the text is.
+/// The value with this name.
 pub(super) fn choose<T: Copy>(text: &str, names: &[(&str, T)]) -> Option<T> {
     let (_, value) = names.iter().find(|(name, _)| *name == text)?;
     Some(*value)
@@ -48,9 +48,9 @@ pub(super) fn bytes(text: &str) -> Option<usize> {
 }
 
 /// Networks, separated by commas; a bare address is a network of one. An IPv4 network that is
-/// written as IPv6 is IPv4, as the addresses of clients are. One whose prefix is shorter than the
-/// address that is written is refused, as the whole Internet is: it is a mistake, and who is in
-/// such a network may name any address as that of a client.
+/// written as IPv6 is IPv4, as the addresses of clients are. Refused are a network with address
+/// bits beyond its prefix and the whole Internet: both are mistakes, and every host in such a
+/// network could name any address as that of a client.
 pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
     let mut networks = Vec::new();
     for name in text
@@ -94,11 +94,11 @@ pub(super) fn origin_url(text: &str) -> Option<Option<String>> {
     Some(Some(url.origin().ascii_serialization()))
 }
 
-/// An upstream URL in its normal form: nothing, or one whose path or query holds the placeholder.
-/// In the host it would let a release id choose the server.
+/// An upstream URL in its normal form: nothing, or a URL with the placeholder in its path or query.
+/// In the host the placeholder would let a release id choose the server.
 pub(super) fn upstream_url(text: &str) -> Option<Option<String>> {
     const PLACEHOLDER: &str = "{source_release_id}";
-    /// Stands for the placeholder, whose braces the normal form of a path encodes.
+    /// Stands for the placeholder, because the normal form of a path encodes its braces.
     const STAND_IN: &str = "source-release-id-00";
     if text.is_empty() {
         return Some(None);

@@ -1,4 +1,4 @@
-//! URL under which programs reach the service, as far as the settings tell.
+//! URL under which programs reach the service, as far as the settings define it.
 
 use super::Config;
 use super::listen_address::ListenAddress;

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 /// Text in place of a secret.
 const HIDDEN: &str = "set (hidden)";
-/// Schemes of URLs whose hosts are shown.
+/// Schemes of URLs that are shown with their host.
 const SCHEMES: [&str; 6] = ["http", "https", "nats", "tls", "postgres", "postgresql"];
 
 /// Permission to show the secrets among the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {
-    /// A secret is replaced by a text that says that it is set.
+    /// A secret is replaced by a text: it is set.
     Hidden,
     /// The caller may read the sources of the settings anyway.
     Shown,

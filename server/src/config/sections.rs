@@ -127,7 +127,7 @@ pub enum Registration {
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct Accounts {
     pub registration: Registration,
-    /// Active keys of one account, at most; administrators have ten times as many.
+    /// Maximum number of active keys of one account. Administrators have ten times as many.
     pub keys_max: usize,
     /// Administrators must sign in with a second step.
     pub is_admin_totp_required: bool,

@@ -1,7 +1,7 @@
 //! Every setting: its value in [`Config`], its default, and its entry in the table.
 //!
-//! A new setting is edited here only: a field, its default, and an entry that names it, says what
-//! is allowed, reads it and shows it.
+//! A new setting is edited here only: a field, its default, and an entry with its name, its allowed
+//! values, and the functions that read and show it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -33,7 +33,7 @@ pub struct Config {
     pub listen: ListenAddress,
     pub admin: SocketAddr,
     pub store: StoreKind,
-    /// The URL under which users reach the service, without a slash at its end.
+    /// Public URL of the service, without a slash at its end.
     pub public_url: Option<String>,
     pub trusted_proxies: Vec<IpNet>,
     pub workers: usize,
@@ -50,7 +50,7 @@ pub struct Config {
     pub upstream: UpstreamSettings,
     pub auth_expired_status: ExpiredStatus,
     pub accounts: Accounts,
-    /// Anybody may read the catalog on the pages, without an account.
+    /// True if the catalog can be read on the pages without an account.
     pub is_catalog_public: bool,
     pub compat: Compat,
     pub log: LogSettings,
@@ -146,17 +146,17 @@ pub enum Applies {
 
 /// An entry of the table of settings.
 pub(super) struct Setting {
-    /// Its path, as in the file: `rate_limit.requests`.
+    /// Path in the file: `rate_limit.requests`.
     pub name: &'static str,
     /// The time at which a changed value takes effect.
     pub applies: Applies,
-    /// The value may hold a secret: it may stand in a file of its own, `NAME_file`.
+    /// The value may hold a secret: it can be read from a file of its own, `NAME_file`.
     pub is_secret: bool,
     /// The values that are allowed, as the end of an error's sentence.
     pub allowed: &'static str,
     /// Reads a value into the configuration; `None` if it is not allowed.
     pub set: fn(&mut Config, &str) -> Option<()>,
-    /// The effective value, secret or not: [`Setting::shown`] is for those who read it.
+    /// The effective value, secret or not. Pages and messages use [`Setting::shown`].
     pub show: fn(&Config) -> Value,
 }
 
@@ -201,7 +201,7 @@ const NETWORKS: &str = "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.
                         bits behind their prefix and not /0";
 const SWITCH: &str = "true or false";
 
-/// Every setting, in the order in which they are shown.
+/// Every setting, in display order.
 pub(super) static SETTINGS: &[Setting] = &[
     Setting {
         name: "data",

@@ -10,7 +10,7 @@ use super::settings::{Config, SETTINGS, Setting};
 pub struct SettingShown {
     /// The setting's path.
     pub name: &'static str,
-    /// Its value.
+    /// Value in effect.
     pub value: Value,
     /// True if the value is the default one.
     pub is_default: bool,

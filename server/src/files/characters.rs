@@ -20,7 +20,7 @@ pub(super) enum ByteOrder {
     Big,
 }
 
-/// The text of a content. `language` is the first subtag of its language in two letters, which
+/// The text of `content`. `language` is the first subtag of its language in two letters, which
 /// chooses the code page.
 ///
 /// Cost: two passes over the content, one allocation.

@@ -1,22 +1,22 @@
-//! Completeness of a content whose length nobody has told: the end that its kind has.
+//! Completeness of a file of unknown length, by the end mark of its kind.
 
 use crate::limits::ZIP_COMMENT_BYTES_MAX;
 
-/// Completeness of a content, as far as its bytes tell.
+/// Completeness of a file, as far as its bytes show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
-    /// It has the end of its kind.
+    /// The end mark of the kind is there.
     Whole,
-    /// It ends before the end of its kind.
+    /// The file stops before the end mark of its kind.
     Cut,
-    /// Its kind has no end that can be seen: text, encrypted archives, and those of RAR 2.
+    /// The kind has no visible end: text, encrypted archives, and those of RAR 2.
     Unknown,
 }
 
 /// Bytes of a zip's end record without its comment.
 const ZIP_END_BYTES: usize = 22;
 
-/// The completeness of a content. Cost: a few bytes for each block of a rar, up to 64 KB of a zip.
+/// The completeness of `content`. Cost: a few bytes for each block of a rar, up to 64 KB of a zip.
 pub fn completeness(content: &[u8]) -> Completeness {
     if content.starts_with(b"PK") {
         return if has_zip_end(content) {
@@ -34,7 +34,7 @@ pub fn completeness(content: &[u8]) -> Completeness {
     Completeness::Unknown
 }
 
-/// Returns true if the content has an end record whose comment and directory lie in it.
+/// Returns true if `content` has an end record with its comment and directory inside the file.
 fn has_zip_end(content: &[u8]) -> bool {
     let from = content
         .len()
@@ -60,7 +60,7 @@ fn has_zip_end(content: &[u8]) -> bool {
 enum RarBlock {
     /// The end of the archive.
     End,
-    /// One after which the blocks cannot be read: they are encrypted.
+    /// A block after which all blocks are encrypted.
     Opaque,
     /// A file as RAR 2 packs it, which takes this many bytes. RAR 3 stores files so, too.
     OldFile(u64),
@@ -280,7 +280,7 @@ mod tests {
         let mut encrypted = b"Rar!\x1A\x07\x01\x00".to_vec();
         encrypted.extend([0, 0, 0, 0, 3, 4, 0, 0, 0xFF, 0xFF]);
         assert_eq!(completeness(&encrypted), Unknown);
-        // The mark of an end in the middle of a file, whose directory would lie behind it.
+        // An end mark in the middle of a file, with a directory that would lie behind it.
         let mut zip = zip_of("");
         let end = zip.len() - ZIP_END_BYTES;
         zip[end + 16..end + 20].copy_from_slice(&[0xFE; 4]);

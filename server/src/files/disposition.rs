@@ -55,8 +55,8 @@ fn ascii_name(name: &str) -> String {
     ascii
 }
 
-/// Returns true for what may stand between the quotes. A slash never does: a cleaned name has
-/// none, so it would come from the decomposition of a character.
+/// Returns true for characters that are allowed between the quotes. A slash never does: a cleaned
+/// name has none, so it would come from the decomposition of a character.
 fn is_plain(c: char) -> bool {
     matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '/')
 }
@@ -102,7 +102,7 @@ fn after(bytes: &[u8], separator: u8) -> &[u8] {
     }
 }
 
-/// The value up to the closing quote, and what follows it.
+/// The value up to the closing quote, and the rest.
 fn unquote(quoted: &[u8]) -> (Vec<u8>, &[u8]) {
     let mut value = Vec::with_capacity(quoted.len());
     let mut idx = 0;

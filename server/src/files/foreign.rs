@@ -1,6 +1,6 @@
-//! Names of contents that are not subtitles, for the log: what came in place of a file.
+//! Names of file formats that are not subtitles, for the log: what came in place of a file.
 
-/// Beginnings of contents, and their names. The first that fits counts.
+/// First bytes of files, and the names of their formats. The first match counts.
 const BEGINNINGS: [(&[u8], &str); 24] = [
     (b"\x1F\x8B", "gzip"),
     (b"7z\xBC\xAF\x27\x1C", "7z"),
@@ -32,7 +32,8 @@ const BEGINNINGS: [(&[u8], &str); 24] = [
 const TRANSPORT_PACKET_BYTES: usize = 188;
 const TRANSPORT_MARK: u8 = 0x47;
 
-/// The name of what a content is, in words for a log. `is_text` is true if it can be read as text.
+/// The name of the format of `content`, in words for a log. `is_text` is true if it can be read as
+/// text.
 pub(super) fn name_of(content: &[u8], is_text: bool) -> &'static str {
     if content.is_empty() {
         return "nothing";

@@ -13,7 +13,7 @@ use crate::limits::{
 /// A content that may be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecognisedFile {
-    /// Its kind.
+    /// Kind of the file.
     pub kind: FileKind,
     /// True for text without a subtitle's shape, which may be something else that upstream sent.
     pub is_shapeless: bool,
@@ -21,7 +21,7 @@ pub struct RecognisedFile {
     pub is_certain: bool,
 }
 
-/// The kind of a content; `None` for HTML, other documents and binaries. `name_kind` is the kind
+/// The kind of `content`; `None` for HTML, other documents and binaries. `name_kind` is the kind
 /// that its name suggests, which decides for text of no recognisable kind.
 ///
 /// Cost: one pass over text, a few bytes of anything else.
@@ -29,7 +29,7 @@ pub fn kind_of(content: &[u8], name_kind: Option<FileKind>) -> Option<FileKind> 
     recognise(content, name_kind).map(|file| file.kind)
 }
 
-/// The kind of a content as [`kind_of`] tells it, and how sure that is.
+/// The kind of `content` as of [`kind_of`], and its certainty.
 pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<RecognisedFile> {
     let archive = |kind| RecognisedFile {
         kind,
@@ -68,7 +68,7 @@ pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<Recognis
     })
 }
 
-/// The name of a content that is not a subtitle file, for the log.
+/// The name of the format of `content`, which is not a subtitle file, for the log.
 pub fn foreign_name(content: &[u8]) -> &'static str {
     match beginning_of_text(content) {
         Some(text) if is_html(&text) => "HTML",
@@ -98,8 +98,8 @@ fn is_rar(content: &[u8]) -> bool {
 /// Bytes at the start of a text that decide its kind.
 const BEGINNING_BYTES: usize = 4096;
 
-/// The first characters when the content is text in UTF-8, UTF-16 or an 8-bit code page (whose
-/// upper half is read as Latin-1).
+/// The first characters of a text in UTF-8, UTF-16 or an 8-bit code page. The upper half of a code
+/// page is read as Latin-1.
 fn beginning_of_text(content: &[u8]) -> Option<String> {
     let whole_units = &content[..content.len() & !1];
     match utf16_order(whole_units) {

@@ -1,7 +1,7 @@
 //! A look into a file: the first cues of a text, the names in an archive.
 //!
-//! Both read a bounded part of the content, show a bounded part of what they read, and take
-//! whatever they find there: a damaged file shows less, not an error (API.md 16.5).
+//! Both read a bounded part of the content, show a bounded part of that, and accept any bytes: a
+//! damaged file shows less, not an error (API.md 16.5).
 
 use std::collections::HashSet;
 
@@ -20,9 +20,9 @@ use crate::request::TextFormat;
 /// A cue as people read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CueLook {
-    /// Time or frame at which it appears, as the file writes it.
+    /// Time or frame of its appearance, in the spelling of the file.
     pub start: String,
-    /// Its lines, without tags.
+    /// Lines of the cue, without tags.
     pub text: String,
 }
 
@@ -38,9 +38,9 @@ pub struct NamesLook {
 /// A file in an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedSize {
-    /// Its path in the archive.
+    /// Path in the archive.
     pub name: String,
-    /// Its size when unpacked.
+    /// Size when unpacked.
     pub size_bytes: u64,
     /// Its whole path if it is a text, which can be downloaded alone (API.md 16.1).
     pub text_path: Option<String>,
@@ -178,7 +178,7 @@ pub fn archive_cues(
     Some(first_cues(&unpacked, kind, language, cues_max))
 }
 
-/// A text as it is shown: without control and bidi characters, and cut behind `chars_max`.
+/// A text for display: without control and bidi characters, and cut behind `chars_max`.
 fn shortened(text: &str, chars_max: usize) -> String {
     let mut shown = text.chars().filter(|c| *c == '\n' || !is_removed(*c));
     let mut short: String = shown.by_ref().take(chars_max).collect();
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(shown.chars().count(), LOOK_CUE_CHARS_MAX + 1);
     }
 
-    /// Names of 64 KiB, each of which begins inside the one before it.
+    /// Names of 64 KiB. Each begins inside the one before it.
     #[test]
     fn api_rule_16_4_names_do_not_overlap() {
         let mut zip = vec![0; 100_000];

@@ -7,8 +7,8 @@ use subcat_engine::{FileKind, FileName, RecordId, without_ending};
 
 use super::disposition::{disposition_parameters, extended_value, text_of};
 
-/// The name under which a file is served, with an extension that fits the content: the record's,
-/// else upstream's, else `<id>.<kind>`. A name that is empty after cleaning does not count.
+/// The name of a file for the client, with an extension that fits the content: the record's, else
+/// upstream's, else `<id>.<kind>`. A name that is empty after cleaning does not count.
 ///
 /// Cost: one or two passes over the name.
 ///

@@ -25,8 +25,9 @@ impl Reloader {
         }
     }
 
-    /// Applies what a running server can apply, and returns what that is and what it is not.
-    /// `then` is called with the settings in effect, for what is set outside of the service.
+    /// Applies the changes that a running server can apply. Returns the applied ones, and those
+    /// that need a restart. `then` is called with the settings in effect, for state outside of the
+    /// service.
     pub fn apply(&self, effective: Effective, then: impl FnOnce(&Config)) -> Reloaded {
         let loaded = effective.config;
         let _turn = self.turn.lock();

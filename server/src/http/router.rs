@@ -133,7 +133,7 @@ impl Router {
         Some(call)
     }
 
-    /// Dispatches a request whose head is valid. The body, if there is one, is read first.
+    /// Dispatches a request with a valid head. The body, if there is one, is read first.
     fn dispatch(
         &self,
         connection: &mut ConnectionMemory,
@@ -151,8 +151,8 @@ impl Router {
         self.after_body(connection, request, body, call)
     }
 
-    /// Handles a request after its body, which is ignored, has been read. A request whose body is
-    /// cut off is not handled and consumes nothing.
+    /// Handles a request after its body has been read and ignored. A request with a truncated body
+    /// is not handled and consumes nothing.
     fn after_body(
         &self,
         connection: &ConnectionMemory,
@@ -184,7 +184,7 @@ impl Router {
         }))
     }
 
-    /// Answers a request whose body cannot be read.
+    /// Answers a request with an unreadable body.
     fn body_rejection(
         &self,
         connection: &ConnectionMemory,
@@ -274,7 +274,7 @@ impl Router {
         self.page_after(connection, take_head(head), now, ready(Err(rejection)))
     }
 
-    /// Answers a request whose handling panicked.
+    /// Answers a request after its handler panicked.
     fn panicked(&self, connection: &ConnectionMemory, refused: RefusedRequest) -> Response<Body> {
         self.api.metrics().panics.add(1);
         self.api.reject(connection, refused, ApiError::Internal)
@@ -302,8 +302,8 @@ impl Handler for Router {
         };
         let call = self.call_of(head);
         let surface = call.map_or(Surface::Api, ApiCall::surface);
-        // A request that hits a defect must not end its worker with all of its connections. What
-        // it leaves half done is safe: caches hold whole values, and the buffer is cleared first.
+        // A request that hits a defect must not end its worker with all of its connections.
+        // Unfinished work is safe: caches hold whole values, and the buffer is cleared first.
         let dispatch = AssertUnwindSafe(|| {
             let request = ApiRequest {
                 head,

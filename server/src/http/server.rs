@@ -78,12 +78,12 @@ pub fn serve_on(service: &Arc<Service>, listeners: PublicListeners) -> io::Resul
 }
 
 impl Server {
-    /// Address on which it listens.
+    /// Address of the listeners.
     pub fn address(&self) -> &ListenAddress {
         self.workers.listen_address()
     }
 
-    /// TCP address on which it listens; that of all peers on a Unix socket.
+    /// TCP address of the listeners; on a Unix socket, the address that stands for all peers.
     pub fn local_addr(&self) -> SocketAddr {
         self.workers.address()
     }
@@ -104,9 +104,9 @@ impl Server {
         &self.site
     }
 
-    /// Stops: no new connections, `/api/health` says draining, requests under way get `grace` to
-    /// finish, usage is stored, merges end. Blocks until it is done. The engine stays open. Returns
-    /// the number of connections that had to be ended before their answer was sent.
+    /// Stops: no new connections, `/api/health` answers draining, requests in progress get `grace`
+    /// to finish, usage is stored, merges end. Blocks until it is done. The engine stays open.
+    /// Returns the number of connections that were closed before their answer was sent.
     pub fn stop(self, grace: Duration) -> u64 {
         self.service.set_phase(Phase::Draining);
         self.maintenance.wind_down();

@@ -40,8 +40,8 @@ impl PageClient {
     }
 }
 
-/// The page that answers a request which HTTP's own rules refuse; `None` if it panicked. What is
-/// left of the request is not read: the connection ends.
+/// The page that answers a request which HTTP's own rules refuse; `None` if it panicked. The rest
+/// of the request is not read: the connection ends.
 pub(super) async fn refusal(
     service: &Service,
     site: Arc<Site>,
@@ -131,7 +131,7 @@ fn without_body(mut response: Response<Body>) -> Response<Body> {
     })
 }
 
-/// Response to a request whose page panicked.
+/// Response to a request after its page panicked.
 pub(super) fn internal_error() -> Response<Body> {
     let body = Bytes::from_static(b"Internal Server Error\n");
     let mut response = Response::new(Body::from(Content::Bytes(body)));

@@ -86,7 +86,7 @@ fn find(slots: &[WindowSlot], network: ClientNetwork) -> Option<usize> {
     slots.iter().position(is_its)
 }
 
-/// A slot whose window is not open, else the one that has been open longest.
+/// A slot without an open window, else the one with the oldest window.
 fn room(slots: &[WindowSlot], limit: RateLimit, now: Moment) -> usize {
     let free = slots
         .iter()

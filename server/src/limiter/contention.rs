@@ -30,7 +30,7 @@ fn limit() -> RateLimit {
     RateLimit::parse("2/60").unwrap()
 }
 
-/// A window in which these requests were admitted.
+/// A window after these requests were admitted.
 fn window(taken_ms: &[u64]) -> Arc<Window> {
     let window = Window::default();
     for now_ms in taken_ms {
@@ -54,7 +54,7 @@ fn take_at_once(window: &Arc<Window>, taken_ms: &[u64]) -> Vec<Quota> {
     others.chain([own]).collect()
 }
 
-/// Remaining requests as the admitted ones were told, in ascending order.
+/// Remaining requests in the quotas of the admitted ones, in ascending order.
 fn remaining(quotas: &[Quota]) -> Vec<u32> {
     let admitted = quotas.iter().filter(|quota| quota.retry_after.is_none());
     let mut remaining: Vec<u32> = admitted.map(|quota| quota.remaining).collect();
@@ -92,7 +92,8 @@ fn no_order_admits_more_or_fewer_across_the_end_of_a_window() {
     check(&[0, 0], &[59_980, 59_990, 60_000], &[&[0, 1], &[1]]);
 }
 
-/// Nobody sees more left than the limit, or than was left when they looked before or took one.
+/// A look never shows more left than the limit, or than an earlier look or admission of the same
+/// thread.
 #[test]
 fn a_look_shows_what_was_taken() {
     loom::model(|| {

@@ -11,7 +11,7 @@ use crate::runtime::Moment;
 pub struct SharedLimit<'a> {
     /// The window.
     pub window: &'a Window,
-    /// Its limit.
+    /// Limit of the window.
     pub limit: RateLimit,
 }
 

@@ -1,6 +1,6 @@
 //! One fixed window, packed into one word.
 //!
-//! INVARIANT: a word whose count is 0 is a window that never opened.
+//! INVARIANT: a word with count 0 is a window that never opened.
 
 use subcat_engine::RateLimit;
 
@@ -25,18 +25,18 @@ pub struct Quota {
     pub limit: u32,
     /// Requests that are left in it.
     pub remaining: u32,
-    /// Unix time at which it ends, in whole seconds, rounded up.
+    /// Unix time of its end, in whole seconds, rounded up.
     pub reset: u64,
-    /// Its length in seconds.
+    /// Length of the window in seconds.
     pub window_seconds: u32,
-    /// If the request is rejected: seconds until the window ends, at least 1.
+    /// Seconds until the window ends, 1 or more, if the request is rejected.
     pub retry_after: Option<u32>,
 }
 
 /// A window that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenWindow {
-    /// The tick at which it opened, which numbers it.
+    /// The tick of its opening, which identifies it.
     pub opened_tick: u64,
     /// Requests that were taken from it.
     pub count: u32,
@@ -108,7 +108,7 @@ pub(super) fn look(word: u64, limit: RateLimit, now: Moment) -> Quota {
     quota(limit, opened_tick, count, now)
 }
 
-/// The tick at which the window opened; 0 for one that never did.
+/// The tick of the window's opening; 0 for one that never opened.
 pub(super) fn opened_tick(word: u64) -> u64 {
     word >> COUNT_BITS
 }
@@ -148,7 +148,7 @@ fn quota(limit: RateLimit, opened_tick: u64, count: u32, now: Moment) -> Quota {
     }
 }
 
-/// The tick of a moment. Windows are numbered by the tick at which they open.
+/// The tick of a moment. The tick of its opening identifies a window.
 pub fn tick(now: Moment) -> u64 {
     now.monotonic_us / TICK_US
 }

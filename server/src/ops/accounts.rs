@@ -32,8 +32,8 @@ impl Operations<'_> {
     ///
     /// Errors: [`OperationRejection::LastAdministrator`].
     pub fn set_role(&self, id: AccountId, role: Role) -> Result<(), OperationError> {
-        // Held until the change is made: two administrators who demote each other at the same time
-        // would both find the other one in office.
+        // Held until the change is made: otherwise two administrators could demote each other at
+        // the same time, since each would find the other one in office.
         let _turn = self.credentials.administering();
         if role == Role::User {
             self.ensure_administrator_but(id)?;
@@ -55,8 +55,8 @@ impl Operations<'_> {
         Ok(())
     }
 
-    /// Deletes an account: its keys are revoked and its name is gone. Does nothing if there is no
-    /// such account.
+    /// Deletes an account: its keys are revoked and its name is removed. Does nothing if there is
+    /// no such account.
     ///
     /// Errors: [`OperationRejection::LastAdministrator`].
     pub fn delete_account(&self, id: AccountId) -> Result<(), OperationError> {
@@ -66,21 +66,20 @@ impl Operations<'_> {
         Ok(())
     }
 
-    /// Makes the sign-in of an account ask for its password only. Does nothing if there is no such
-    /// account.
+    /// Lets an account sign in with its password only. Does nothing if there is no such account.
     pub fn turn_off_second_step(&self, id: AccountId) -> Result<(), OperationError> {
         self.change(Change::SetSecondStep(id, None))?;
         Ok(())
     }
 
-    /// Lets anybody create an account, or only those who are invited.
+    /// Opens registration to everybody, or restricts it to invited people.
     pub fn set_registration(&self, is_open: bool) -> Result<(), OperationError> {
         self.change(Change::SetRegistration(is_open))?;
         Ok(())
     }
 
     /// Checks that an enabled administrator is left without this account, if it is one. The
-    /// operator, who can make another one at any time, is not held to it.
+    /// operator is exempt, because the operator can make another one at any time.
     fn ensure_administrator_but(&self, id: AccountId) -> Result<(), OperationRejection> {
         if self.actor == Actor::CommandLine {
             return Ok(());
@@ -124,24 +123,24 @@ impl Operations<'_> {
 /// One account as `account list` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountListed {
-    /// Its number.
+    /// Id of the account.
     pub id: u64,
-    /// Its email address.
+    /// Email address of the account.
     pub email: String,
     /// `user` or `admin`.
     pub role: String,
     /// Time of its creation.
     pub created_at: String,
-    /// Time at which it was disabled, or null.
+    /// Time of its disabling, or null.
     pub disabled_at: Option<String>,
-    /// Number of its keys, of any state.
+    /// Keys of the account, in any state.
     pub keys: u64,
 }
 
 /// `account create EMAIL`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateAccount {
-    /// Its email address.
+    /// Email address of the account.
     pub email: String,
     /// `user` or `admin`.
     pub role: String,
@@ -243,7 +242,7 @@ impl Operation for DisableAccount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteAccount {
-    /// Its email address.
+    /// Email address of the account.
     pub email: String,
 }
 

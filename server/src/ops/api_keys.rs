@@ -28,15 +28,15 @@ const FEED_KEY_NAME: &str = "feed";
 /// An API key to create, as a page or a subcommand describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDraft {
-    /// Its descriptive name.
+    /// Descriptive name.
     pub name: KeyName,
     /// The account that owns it.
     pub account: Option<AccountId>,
     /// Permissions.
     pub scopes: Scopes,
-    /// Its own limit; none means the server's default.
+    /// Rate limit of the key; none means the server's default.
     pub limit: Option<RateLimit>,
-    /// Its expiry.
+    /// Expiry of the key.
     pub expiry: Expiry,
 }
 
@@ -75,7 +75,7 @@ impl Operations<'_> {
         }
     }
 
-    /// Changes the name of an API key. It goes on working meanwhile.
+    /// Changes the name of an API key. The key stays valid throughout.
     pub fn rename_api_key(&self, id: ApiKeyId, name: &KeyName) -> Result<(), OperationError> {
         self.known_key(id)?;
         self.change(Change::RenameApiKey(id, name.as_str().to_owned()))?;
@@ -101,8 +101,8 @@ impl Operations<'_> {
         Ok(api_key)
     }
 
-    /// Makes the one key of the feeds of an account, whose text is returned beside it and not
-    /// stored. The one before it ends.
+    /// Makes the one key of the feeds of an account. Returns the key and its text, which is not
+    /// stored. The previous feed key ends.
     ///
     /// Errors: the account no longer exists.
     pub fn replace_feed_key(&self, owner: AccountId) -> Result<(ApiKey, String), OperationError> {
@@ -166,7 +166,7 @@ impl Operations<'_> {
         }
     }
 
-    /// The bounds of an account. They apply to users; the operator, who controls the machine, may
+    /// The bounds of an account. They apply to users; the operator controls the machine and may
     /// exceed them.
     fn bound_of(&self, owner: AccountId) -> Option<KeyBound> {
         if self.actor == Actor::CommandLine {
@@ -251,7 +251,7 @@ impl Operations<'_> {
         })
     }
 
-    /// Its state; `account disabled` for one that is active and belongs to a disabled account.
+    /// State of a key; `account disabled` for an active key of a disabled account.
     fn state_of(&self, api_key: &ApiKey) -> &'static str {
         let state = api_key.state(self.effective_now);
         let owner = api_key
@@ -275,7 +275,7 @@ impl Operations<'_> {
 /// `key create`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateKey {
-    /// Its descriptive name.
+    /// Descriptive name.
     pub name: String,
     /// Address of the account that owns it.
     pub account: Option<String>,
@@ -380,7 +380,7 @@ pub struct RevokeKey {
 pub struct KeyRevoked {
     /// The key's number.
     pub id: u64,
-    /// Its descriptive name.
+    /// Descriptive name.
     pub name: String,
     /// `revoked`.
     pub state: String,
@@ -450,9 +450,9 @@ impl Operation for SetKeyLimit {
 pub struct RollKey {
     /// The key's number.
     pub id: u64,
-    /// Days for which the old key goes on working.
+    /// Days for which the old key remains valid.
     pub grace_days: u32,
-    /// First second at which the new key is expired; none means never.
+    /// Expiry of the new key; none means never.
     pub expires_at: Option<String>,
 }
 
@@ -462,9 +462,9 @@ pub struct KeyRolled {
     /// The new key.
     #[serde(flatten)]
     pub created: KeyCreated,
-    /// Number of the old key.
+    /// Id of the old key.
     pub replaces: u64,
-    /// First second at which the old key is revoked.
+    /// End of the old key: the first second at which it is revoked.
     pub old_ends_at: String,
 }
 
@@ -488,9 +488,9 @@ impl Operation for RollKey {
 /// Answer of [`CreateKey`]: the only time that the key is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyCreated {
-    /// Its number.
+    /// Id of the key.
     pub id: u64,
-    /// Its descriptive name.
+    /// Descriptive name.
     pub name: String,
     /// The key itself.
     pub key: String,
@@ -508,9 +508,9 @@ pub struct KeyCreated {
 /// One key as `key list` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyListed {
-    /// Its number.
+    /// Id of the key.
     pub id: u64,
-    /// Its descriptive name.
+    /// Descriptive name.
     pub name: String,
     /// `sct_AbCd…wXyZ`.
     pub partial: String,
@@ -526,7 +526,7 @@ pub struct KeyListed {
     /// left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<String>,
-    /// Number of the key that took its place when it was rolled; left out otherwise.
+    /// Id of the key that took its place when it was rolled; left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<u64>,
     /// `active`, `expired` or `revoked`.
@@ -540,7 +540,7 @@ pub struct KeyListed {
 /// Answer of [`ShowKey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyShown {
-    /// The key as it is listed.
+    /// The key in the form of the list.
     #[serde(flatten)]
     pub listed: KeyListed,
     /// The address of the account that it belongs to, or null.
@@ -549,7 +549,7 @@ pub struct KeyShown {
     pub limit: String,
     /// Time of its revocation, or null.
     pub revoked_at: Option<String>,
-    /// The last days on which it was used.
+    /// The last days of its use.
     pub days: Vec<DayShown>,
 }
 

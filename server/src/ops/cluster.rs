@@ -1,4 +1,4 @@
-//! The state of a cluster, as one of its nodes knows it.
+//! The state of a cluster in the view of one node.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -28,15 +28,15 @@ pub struct ReadCluster {}
 /// Answer of [`ReadCluster`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterRead {
-    /// Number of this node; none if the data directory is in no cluster.
+    /// Id of this node; none if the data directory is in no cluster.
     pub node: Option<String>,
-    /// Number of the log.
+    /// Epoch of the log.
     pub epoch: u64,
     /// Last entry of the log that is applied here.
     pub applied: u64,
     /// Entries that the log has beyond it, as of the last beat; none unless it is followed.
     pub lag: Option<u64>,
-    /// `following`, `degraded` (the log is away, or nothing is applied any more), `stopped` (no
+    /// `following`, `degraded` (the log is away, or entries are no longer applied), `stopped` (no
     /// server runs) or `alone`.
     pub state: String,
     /// Reason of a degraded state.
@@ -48,9 +48,9 @@ pub struct ClusterRead {
 /// A node of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeRead {
-    /// Its number.
+    /// Id of the node.
     pub node: String,
-    /// Its name.
+    /// Name of the node.
     pub name: String,
     /// Version of its program; empty if it was not heard since this server started.
     pub version: String,
@@ -62,7 +62,7 @@ pub struct NodeRead {
     pub state_hash: String,
     /// Entry before which the sum was taken.
     pub hashed_at: u64,
-    /// True if its rows are not those of this node.
+    /// True if its rows differ from those of this node.
     pub is_diverged: bool,
 }
 
@@ -106,13 +106,13 @@ pub struct WriteSnapshot {
 /// Answer of [`WriteSnapshot`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotWritten {
-    /// Number of the node.
+    /// Id of the node.
     pub node: String,
-    /// Number of the log.
+    /// Epoch of the log.
     pub epoch: u64,
     /// Last entry of the log that is in it.
     pub entry: u64,
-    /// Number of rows.
+    /// Rows.
     pub rows: u64,
     /// Sum of the rows.
     pub state_hash: String,
@@ -182,9 +182,9 @@ pub struct ForgetNode {
 /// Answer of [`ForgetNode`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeForgotten {
-    /// Its number.
+    /// Id of the node.
     pub node: String,
-    /// Its name.
+    /// Name of the node.
     pub name: String,
 }
 

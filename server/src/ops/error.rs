@@ -106,10 +106,10 @@ pub enum OperationRejection {
     /// The old key would live for too long.
     #[error("a rolled key goes on working for at most {ROLL_DAYS_MAX} days")]
     GraceTooLong,
-    /// The last administrator would be none any more.
+    /// The change would leave no administrator.
     #[error("this is the last administrator: make another account an administrator first")]
     LastAdministrator,
-    /// A backup in the directory that it is of.
+    /// A backup inside its own data directory.
     #[error(
         "a backup in {} would be lost with it: name a place outside, best on another disk",
         .0.display()

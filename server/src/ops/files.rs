@@ -56,7 +56,7 @@ pub struct FileShown {
     pub upstream_name: Option<String>,
     /// First second at which it is fetched again, or null.
     pub refetch_at: Option<String>,
-    /// Its place in the data directory.
+    /// Path in the data directory.
     pub path: String,
 }
 

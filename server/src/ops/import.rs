@@ -26,15 +26,15 @@ pub trait ImportFiles {
 
 /// One file to import.
 pub struct ImportFile<'a> {
-    /// Its name, for reports.
+    /// Name of the file, for reports.
     pub name: String,
-    /// Its format.
+    /// Format of the file.
     pub format: Format,
-    /// Its content, decompressed.
+    /// Content of the file, decompressed.
     pub content: Box<dyn BufRead + 'a>,
 }
 
-/// Progress of an import under way.
+/// Progress of a running import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportReport {
@@ -76,7 +76,7 @@ impl fmt::Display for RefusedLine {
 pub struct ImportResult {
     /// Records that were new.
     pub inserted: u64,
-    /// Records that replaced another one.
+    /// Records that replaced an older version.
     pub updated: u64,
     /// Records equal to the stored ones.
     pub unchanged: u64,
@@ -86,7 +86,7 @@ pub struct ImportResult {
     pub ignored_fields: u64,
 }
 
-/// Number of rows from one progress report to the next.
+/// Rows between two progress reports.
 const ROWS_PER_REPORT: u64 = 10_000;
 
 /// An import that did not load everything that it should.
@@ -113,7 +113,7 @@ pub enum ImportError {
         error_chain(cause)
     )]
     Interrupted {
-        /// Number of records that are durable.
+        /// Durable records.
         loaded: u64,
         /// The failure.
         cause: Error,
@@ -124,9 +124,9 @@ pub enum ImportError {
          others; nothing was loaded"
     )]
     Strict {
-        /// Number of refused lines.
+        /// Refused lines.
         refused: u64,
-        /// Number of all lines.
+        /// All lines.
         lines: u64,
     },
     /// No record has some of the fields, and the import is strict. Nothing was loaded.

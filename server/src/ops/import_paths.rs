@@ -1,4 +1,4 @@
-//! Operations on the paths of imported folders: what was read of each file.
+//! Operations on the remembered paths of imported folders.
 
 use serde::{Deserialize, Serialize};
 use subcat_engine::{ContentHash, ImportedPath, RecordId};
@@ -18,9 +18,9 @@ pub type FolderName = [u8; 16];
 /// A path of a folder, with numbers in place of texts: there may be many.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRow {
-    /// Its path below the folder.
+    /// Path below the folder.
     pub path: String,
-    /// Its size.
+    /// Size of the file.
     pub size_bytes: u64,
     /// Time of its last change, in nanoseconds since 1970.
     pub modified_nanos: i64,
@@ -28,7 +28,7 @@ pub struct PathRow {
     pub content: [u8; 32],
     /// The record that it is the file of.
     pub record: [u8; 16],
-    /// Sum of what was loaded as the record.
+    /// Sum of the record that was loaded.
     pub digest: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct ListPaths {
     pub folder: FolderName,
     /// Only paths behind this one.
     pub after: String,
-    /// Number of paths, at most.
+    /// Maximum number of rows to return.
     pub count_max: usize,
 }
 
@@ -87,14 +87,14 @@ impl Operation for ListPaths {
 pub struct RememberPaths {
     /// The folder.
     pub folder: FolderName,
-    /// Its paths.
+    /// Rows to remember.
     pub paths: Vec<PathRow>,
 }
 
 /// Answer of [`RememberPaths`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PathsRemembered {
-    /// Number of paths.
+    /// Remembered paths.
     pub remembered: usize,
 }
 
@@ -114,22 +114,22 @@ impl Operation for RememberPaths {
     }
 }
 
-/// Forgets paths of a folder, and deletes the records of those whose files are gone.
+/// Forgets paths of a folder, and deletes the records given with them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetPaths {
     /// The folder.
     pub folder: FolderName,
-    /// Its paths.
+    /// Paths to forget.
     pub paths: Vec<String>,
-    /// Records to delete; those that are gone already do not matter.
+    /// Records to delete. Unknown ones are ignored.
     pub records: Vec<[u8; 16]>,
 }
 
 /// Answer of [`ForgetPaths`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct PathsForgotten {
-    /// Number of records that were deleted.
+    /// Deleted records.
     pub deleted: usize,
 }
 
@@ -141,7 +141,8 @@ impl Operation for ForgetPaths {
         let mut ids: Vec<RecordId> = self.records.into_iter().map(RecordId::from_bytes).collect();
         ids.sort_unstable();
         ids.dedup();
-        // The records first: a path that stays is found gone again.
+        // The records first: a path that is still remembered is found missing again by the next
+        // import.
         let unknown = operations.engine.catalog().delete_records(&ids)?;
         operations
             .engine

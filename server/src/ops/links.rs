@@ -76,17 +76,17 @@ pub fn link_id(link: &OneTimeLink) -> String {
 /// One link as `account links` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkListed {
-    /// Its id.
+    /// Id of the link.
     pub id: String,
     /// `invitation` or `password`.
     pub purpose: String,
     /// Role of the account that it makes, or null.
     pub role: Option<String>,
-    /// Address of the account whose password it sets, or null.
+    /// Address of the account that the link sets the password of, or null.
     pub account: Option<String>,
-    /// Address of the administrator who made it, or null.
+    /// Address of the administrator who made the link, or null.
     pub maker: Option<String>,
-    /// First second at which it is not valid any more.
+    /// First second at which it is no longer valid.
     pub expires_at: String,
 }
 
@@ -110,7 +110,7 @@ impl Operation for ListLinks {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WithdrawLink {
-    /// Its id in the list.
+    /// Id of the link in the list.
     pub id: String,
 }
 

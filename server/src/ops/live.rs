@@ -37,11 +37,11 @@ pub struct LiveRead {
     pub file_bytes: u64,
     /// Requests sent upstream.
     pub upstream_attempts: u64,
-    /// Fetches under way.
+    /// Fetches in flight.
     pub upstream_under_way: u64,
     /// False if upstream does not answer, or rejects everything.
     pub is_upstream_up: bool,
-    /// Background tasks whose last run failed, and why.
+    /// Background tasks that failed in their last run, and why.
     pub failing: Vec<String>,
     /// True if there is too little free space for changes.
     pub is_disk_full: bool,
@@ -50,7 +50,7 @@ pub struct LiveRead {
 /// Counters of one route.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct LiveRoute {
-    /// Its name.
+    /// Name of the endpoint.
     pub name: String,
     /// Answers of any status.
     pub answers: u64,

@@ -50,9 +50,9 @@ pub struct SearchCacheRead {
     pub hits: u64,
     /// Searches that were run.
     pub misses: u64,
-    /// Its size.
+    /// Size of the cache.
     pub bytes: u64,
-    /// Its size, at most.
+    /// Maximum size of the cache.
     pub bytes_max: u64,
 }
 
@@ -74,7 +74,7 @@ impl Operation for ReadStats {
 
     fn execute(self, operations: &Operations<'_>) -> Result<StatsRead, OperationError> {
         if !operations.is_running() {
-            // Nobody waits for the files to be read; in a server the scrubber measures them.
+            // Reading the files delays no client here; in a server the scrubber measures them.
             operations.engine.measure_stores()?;
         }
         let stats = operations.engine.stats()?;
@@ -131,7 +131,7 @@ impl Operation for VerifyCatalog {
 pub struct BackUpCatalog {
     /// Absolute path of the directory to create; with `keep`, of the folder of dated ones.
     pub destination: String,
-    /// Number of dated backups to keep in the folder.
+    /// Dated backups to keep in the folder.
     pub keep: Option<NonZeroUsize>,
 }
 
@@ -188,8 +188,8 @@ impl Operation for BackUpCatalog {
     }
 }
 
-/// Errors: a backup would lie in the data directory that it is of. There it would be lost with it,
-/// and is in the way of what is kept there.
+/// Errors: a backup would lie in its own data directory. There it would be lost with the original,
+/// and be in the way of other files.
 fn ensure_outside(destination: &Path, data: &Path) -> Result<(), OperationRejection> {
     let Ok(data) = data.canonicalize() else {
         // In memory.

@@ -16,7 +16,7 @@ use crate::service::{Actor, Credentials, Service};
 /// or executes it on the catalog that it has opened itself. Both give the same answer, and its JSON
 /// is what `--json` prints.
 pub trait Operation: Serialize + DeserializeOwned {
-    /// Its name, such as `key/create`.
+    /// Name of the operation, such as `key/create`.
     const NAME: &'static str;
     /// The answer.
     type Answer: Serialize + DeserializeOwned;
@@ -29,7 +29,7 @@ pub trait Operation: Serialize + DeserializeOwned {
 pub struct Operations<'a> {
     /// The catalog.
     pub engine: &'a Engine,
-    /// Its accounts and API keys, which nothing else changes.
+    /// Accounts and API keys of the catalog. Only this changes them.
     pub credentials: &'a Credentials,
     /// Settings in effect.
     pub config: Arc<Config>,
@@ -39,7 +39,7 @@ pub struct Operations<'a> {
     pub actor: Actor<'a>,
     /// The current second.
     pub now: Timestamp,
-    /// The second that decides what has expired.
+    /// The second that decides about expiry.
     pub effective_now: Timestamp,
 }
 

@@ -66,7 +66,7 @@ impl Parser {
         scope.spawn(move || {
             for mut batch in batches {
                 batch.parse();
-                // Nobody waits for it any more: the import has failed.
+                // The receiver is gone: the import has failed.
                 if done.send(batch).is_err() {
                     return;
                 }
@@ -76,10 +76,10 @@ impl Parser {
     }
 }
 
-/// Parsers that get a batch each in turn, so that what they give back in turn is in order.
+/// Parsers that get batches in turn. Results are taken in the same turn, and so are in order.
 struct Pipeline {
     parsers: Vec<Parser>,
-    /// Batches that each has at a time, at most.
+    /// Maximum number of batches that each has at a time.
     batches_max: usize,
     sent_count: usize,
     taken_count: usize,

@@ -90,7 +90,7 @@ pub struct DeleteRecords {
 /// Answer of [`DeleteRecords`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RecordsDeleted {
-    /// Number of deleted records.
+    /// Deleted records.
     pub deleted: usize,
 }
 

@@ -39,7 +39,7 @@ pub enum AddressEndpoint<'a> {
     Unknown,
 }
 
-/// Rules of the endpoints below an address, each of which may have a language tag behind the key.
+/// Rules of the endpoints below an address. Each may have a language tag behind the key.
 pub const ADDRESS_RULES: &[RouteRule] =
     &[INFO, LANGUAGES, SEARCH, DOWNLOAD, MANIFEST, SUBTITLES, FILE];
 
@@ -83,14 +83,14 @@ impl AddressEndpoint<'_> {
     }
 }
 
-/// A video for which the add-on lists subtitles.
+/// A video that the add-on lists subtitles for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddonVideo<'a> {
     /// `movie` or `series`, or anything else.
     pub kind: Cow<'a, str>,
     /// `tt…` or `tt…:S:E`, or anything else.
     pub id: Cow<'a, str>,
-    /// More about the video, as a query string; as it was sent.
+    /// More about the video, as an undecoded query string.
     pub extra: &'a str,
 }
 
@@ -164,7 +164,7 @@ fn endpoint(path: &str) -> AddressEndpoint<'_> {
     }
 }
 
-/// The endpoint of a video; `rest` is what follows its id, as it was sent.
+/// The endpoint of a video; `rest` is the undecoded part after its id.
 fn addon<'a>(kind: Cow<'a, str>, id: Cow<'a, str>, rest: &'a str) -> AddressEndpoint<'a> {
     const ENDING: &str = ".json";
     let extra = rest.trim_matches('/');

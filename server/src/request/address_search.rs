@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::query_string::parameters;
 use crate::limits::{ADDRESS_ITEMS_MAX, ADDRESS_PAGE_MAX};
 
-/// Items of a page that asks for no other number.
+/// Default number of items of a page.
 const PER_PAGE_DEFAULT: u32 = 50;
 
-/// A search below an address, as it was sent: what finds nothing is not decided here.
+/// Parameters of a search below an address. Whether they can find anything is decided later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressSearch {
     /// A title.
@@ -23,7 +23,7 @@ pub struct AddressSearch {
     pub year: Option<u32>,
     /// The season of a series and its episode.
     pub numbers: AddressNumbers,
-    /// Number of the page, from 1.
+    /// Page number, from 1.
     pub page: u32,
     /// Items of a page, from 1.
     pub per_page: u32,

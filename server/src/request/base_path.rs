@@ -1,7 +1,7 @@
-//! The base path: the path of the public URL, below which a proxy shows the service.
+//! The base path: the path of the public URL, where a proxy mounts the service.
 
-/// The path without `base`, if it is below it; else the path as it is, because a proxy may have
-/// taken the base away. Slashes are merged before and within the base.
+/// The path without `base`, if it is below it; else the whole path, because a proxy may have taken
+/// the base away. Slashes are merged before and within the base.
 ///
 /// `base` is empty, or a slash and segments without a slash at the end.
 ///

@@ -7,7 +7,7 @@ use subcat_engine::Variant;
 /// Quality in thousandths.
 type Quality = u16;
 
-/// The compressed variants whose quality is at least that of the plain bytes, best first (API.md,
+/// The compressed variants with a quality not below that of the plain bytes, best first (API.md,
 /// compression): brotli before gzip if both have the same one; none if there is no such field.
 pub fn accepted_variants(headers: &HeaderMap) -> impl Iterator<Item = Variant> + use<> {
     let mut accepted = Accepted::default();
@@ -72,7 +72,7 @@ impl Accepted {
     }
 }
 
-/// Reads `0`, `0.5`, `1.000`: at most three digits after the point, at most 1.
+/// Reads `0`, `0.5`, `1.000`: up to three digits after the point, up to 1.
 fn quality(text: &[u8]) -> Option<Quality> {
     let (whole, fraction) = match text {
         [whole] | [whole, b'.'] => (whole, &[][..]),

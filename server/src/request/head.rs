@@ -180,7 +180,7 @@ fn split_port(text: &str) -> (&str, &str) {
     }
 }
 
-/// True for each byte that may stand in a `reg-name` unescaped (RFC 3986, 3.2.2).
+/// True for each byte that a `reg-name` may hold unescaped (RFC 3986, 3.2.2).
 const IN_NAMES: [bool; 256] = {
     let mut allowed = [false; 256];
     let mut byte = 0;

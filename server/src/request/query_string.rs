@@ -1,11 +1,12 @@
-//! Query strings as names and values. What is not UTF-8 is windows-1252, as old clients send it.
+//! Query strings as names and values. Bytes that are not UTF-8 are windows-1252, as old clients
+//! send them.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode;
 
-/// The parameters of a query string, in order, decoded: `+` and `%20` are spaces, bytes
-/// that are not UTF-8 are windows-1252, invalid escapes stay as they are (API.md, query string).
+/// The parameters of a query string, in order, decoded: `+` and `%20` are spaces, bytes that are
+/// not UTF-8 are windows-1252, invalid escapes stay unchanged (API.md, query string).
 pub fn parameters(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| {

@@ -1,4 +1,4 @@
-//! Rules of a route: what holds before and after its answer is made, whatever the answer says.
+//! Rules of a route: the checks before its answer, and the caching after it.
 
 use http::Method;
 use subcat_engine::Scopes;
@@ -15,7 +15,7 @@ pub struct RouteRule {
     pub methods: Methods,
     /// Clients that get one.
     pub access: RouteAccess,
-    /// Window from which a request is taken.
+    /// Window that a request is counted in.
     pub throttle: RouteThrottle,
     /// Work that a request may cause.
     pub cost: Cost,
@@ -53,7 +53,7 @@ impl RouteRule {
     }
 }
 
-/// Methods of a path. `HEAD` goes with `GET`.
+/// Methods of a path. `GET` includes `HEAD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Methods {
     /// `GET` and `HEAD`.
@@ -93,7 +93,7 @@ pub enum RouteAccess {
     Administrators,
     /// Holders of an API key with this scope.
     ApiKey(Scopes),
-    /// Programs that know an address: a key of one stands in the path (API.md, 20.4).
+    /// Programs with an address: the path holds its key (API.md, 20.4).
     Address,
 }
 
@@ -138,7 +138,7 @@ pub enum Caching {
     ComparedPrivately,
     /// For some minutes, by the client that asked.
     Minutes,
-    /// As the endpoint of the API says, by the client that asked.
+    /// By the client, as the endpoint of the API sets it.
     ApiAnswer,
 }
 

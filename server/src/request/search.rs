@@ -21,7 +21,7 @@ pub struct SearchRequest {
     pub shows_flags: bool,
 }
 
-/// A parameter whose value is not valid.
+/// A parameter with an invalid value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParameterRejection {
     /// The parameter's name, as the request had it.

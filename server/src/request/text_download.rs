@@ -22,7 +22,7 @@ pub struct TextDownload {
     pub episode: Option<u16>,
     /// Name of a release.
     pub release: Option<String>,
-    /// Characters of the answer; the bytes as they are stored without it.
+    /// Characters of the answer; without it, the stored bytes.
     pub encoding: Option<TextEncoding>,
     /// Format of the answer.
     pub format: Option<TextFormat>,

@@ -1,4 +1,4 @@
-//! The one table of errors: what goes wrong, and what the client is status_and_body.
+//! The one table of errors: the status and body of each.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -40,9 +40,9 @@ pub enum ApiError {
     ContentTooLarge,
     /// A target that is too long.
     UriTooLong,
-    /// A file whose entity tag `If-Match` does not name.
+    /// A file that `If-Match` does not match.
     PreconditionFailed,
-    /// A range outside the file, whose size in bytes this is.
+    /// A range outside a file of this size in bytes.
     RangeNotSatisfiable(u64),
     /// `season` or `episode` without `video_type=episode`.
     SeasonWithoutEpisodes,
@@ -82,7 +82,7 @@ const FILE_NOT_IN_ARCHIVE: (StatusCode, &str) = (
 );
 
 impl ApiError {
-    /// Its status.
+    /// Status of the answer.
     pub fn status(self) -> u16 {
         self.status_and_body().0.as_u16()
     }
@@ -233,7 +233,7 @@ fn with_error(body: &str, error: &str) -> Bytes {
     format!(r#"{open},"error":"{error}"}}"#).into()
 }
 
-/// True for what a client of Bazarr's provider gets as an empty file (API.md 20.11).
+/// True for errors that a client of Bazarr's provider gets as an empty file (API.md 20.11).
 fn is_missing_file(status: StatusCode) -> bool {
     matches!(status.as_u16(), 400 | 404 | 422 | 502)
 }

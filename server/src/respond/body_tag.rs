@@ -43,7 +43,7 @@ impl BodyTag {
 pub struct TaggedBody {
     /// The body.
     pub body: Bytes,
-    /// Its tag.
+    /// Tag of the body.
     pub tag: BodyTag,
     /// True if records may be missing, as a part of the index is being built again.
     pub is_partial: bool,
@@ -51,8 +51,8 @@ pub struct TaggedBody {
 
 /// Sum of a body that is being written, all but its counts of downloads.
 ///
-/// The sum is not one that resists forgery: whoever imports records could make two answers with one
-/// tag, and would find that a client keeps the older one.
+/// The sum does not resist forgery: an operator could import records that give two answers one tag.
+/// A client would then keep the older one.
 #[derive(Default)]
 pub struct BodySum(Xxh3);
 

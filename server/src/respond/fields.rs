@@ -23,14 +23,14 @@ const JSON: &[u8] = b"content-type: application/json\r\n";
 /// Errors and refusals below an address.
 pub(super) const CACHE_NO_STORE: &[u8] = b"cache-control: no-store\r\n";
 
-/// The interface to which a response belongs.
+/// The interface of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     /// Under `/api`.
     Api,
     /// Below an address (API.md 20.4).
     Address,
-    /// A download of Bazarr below an address: what is missing is an empty file (API.md 20.11).
+    /// A download of Bazarr below an address: a missing file is an empty one (API.md 20.11).
     AddressFile,
 }
 
@@ -83,7 +83,7 @@ impl CommonHeaders {
     }
 }
 
-/// An answer whose body is still to come.
+/// An answer without its body.
 pub(super) struct ResponseBuilder {
     status: StatusCode,
     pub(super) raw_headers: RawHeaderBlock,

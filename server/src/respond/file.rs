@@ -20,7 +20,7 @@ pub struct FileFields {
 }
 
 impl FileFields {
-    /// The fields of a content in each encoding, under a cleaned name: identity, gzip, brotli.
+    /// The fields of `content` in each encoding, under a cleaned name: identity, gzip, brotli.
     pub fn of(content: &ContentHash, name: &str, content_type: &str) -> [Self; 3] {
         let disposition = content_disposition(name);
         [Variant::Identity, Variant::Gzip, Variant::Brotli].map(|variant| {
@@ -53,7 +53,7 @@ impl FileFields {
     }
 }
 
-/// The entity tag of a content in one encoding, quotes included. Strong: equal tags mean equal
+/// The entity tag of `content` in one encoding, quotes included. Strong: equal tags mean equal
 /// bytes.
 pub fn entity_tag(content: &ContentHash, variant: Variant) -> String {
     const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -100,7 +100,7 @@ pub fn whole_file(head: FileHead, file: &FileFields, content: Content) -> Respon
     answer.close(content)
 }
 
-/// 206: a range of the file, whose size is `size_bytes`.
+/// 206: a range of a file of `size_bytes`.
 pub fn part_of_file(
     head: FileHead,
     file: &FileFields,

@@ -11,9 +11,9 @@ pub struct ListedText {
     pub name: String,
     /// Size when unpacked.
     pub size_bytes: u64,
-    /// Season, if one is told.
+    /// Season, if the name has one.
     pub season: Option<u32>,
-    /// First episode, if one is told.
+    /// First episode, if the name has one.
     pub episode: Option<u32>,
 }
 

@@ -5,9 +5,9 @@ use subcat_engine::{CatalogId, Flag, FlagSet};
 
 use super::body_tag::BodySum;
 
-/// Bytes of a list beside its items, at most: names, brackets, the total.
+/// Maximum bytes of a list beside its items: names, brackets, the total.
 pub const LIST_FRAME_BYTES: usize = 48;
-/// Bytes of an item in a list beside its fragment, at most: the count, `flags`, `imdb_id`, its end.
+/// Maximum bytes of an item beside its fragment: the count, `flags`, `imdb_id`, its end.
 pub const ITEM_FRAME_BYTES: usize = 128;
 
 /// Style of written items.
@@ -27,9 +27,9 @@ pub struct RecordItem<'a> {
     pub fragment: &'a [u8],
     /// Upstream's downloads and those of this service.
     pub downloads: u64,
-    /// Its catalog id; read only if the style has `imdb_id`.
+    /// Catalog id; read only if the style has `imdb_id`.
     pub catalog_id: Option<CatalogId>,
-    /// Its flags that are true; read only if the style has `flags`.
+    /// Flags that are true; read only if the style has `flags`.
     pub flags: FlagSet,
 }
 

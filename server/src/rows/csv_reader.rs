@@ -1,4 +1,4 @@
-//! Rows of CSV, with the line of each; rows that do not end are told from those that do.
+//! Rows of CSV, with the line of each. Rows without an end are distinguished from complete ones.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -8,10 +8,10 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
 
-/// Read after the end of the file: a line end, and a row that no line of text is.
+/// Read after the end of the file: a line end, and a row that cannot be a line of text.
 ///
-/// A quote that is still open at the end of the file swallows both. The `csv` crate accepts the
-/// end of the file as the end of such a row; the mark in its last cell gives it away.
+/// A quote that is still open at the end of the file swallows both. The `csv` crate accepts the end
+/// of the file as the end of such a row; the mark in its last cell reveals it.
 const END_MARK: &[u8] = b"\n\0";
 /// Bytes that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -37,7 +37,7 @@ impl CsvDialect {
 
 /// A row that was read.
 pub(super) struct CsvRow {
-    /// Its line, counted from 1; of a row that spans lines, the first.
+    /// Line number, counted from 1; of a row that spans lines, the first.
     pub(super) line: u64,
     /// The reason why its cells do not count, if they do not.
     pub(super) refusal: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct CsvReader<'a> {
 }
 
 impl<'a> CsvReader<'a> {
-    /// Rows of an input. A byte order mark goes.
+    /// Rows of an input, without its byte order mark.
     pub(super) fn new(input: Box<dyn BufRead + 'a>, dialect: CsvDialect) -> Self {
         let row_bytes = Rc::default();
         let input_bytes = Rc::default();

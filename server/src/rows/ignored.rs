@@ -6,7 +6,7 @@ use crate::limits::IGNORED_NAMES_MAX;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IgnoredFields {
     count: u64,
-    /// Each once, in the order in which they were met, up to [`IGNORED_NAMES_MAX`].
+    /// Each name once, in order of appearance, up to [`IGNORED_NAMES_MAX`].
     names: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ impl IgnoredFields {
         self.names.clear();
     }
 
-    /// Number of fields.
+    /// Count of ignored fields, repeated ones included.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -9,7 +9,7 @@ use subcat_engine::{DraftValue, RecordDraft};
 use super::fields::{field_idx, field_name, field_of};
 use super::row::{Row, RowRejection};
 
-/// Reads one line; its number goes into the result unchanged.
+/// Reads one line. The result has its number.
 ///
 /// Cost: about 1 µs for a line of 450 bytes. Errors: the line is not UTF-8, not JSON, not an
 /// object, or names a field twice (Chosen here: JSON leaves open which of the two counts, and
@@ -64,7 +64,7 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("not JSON: {reason} at column {}", error.column())
 }
 
-/// A bit for each field says which ones have been there.
+/// A bit for each field marks those that were present.
 const _: () = assert!(RecordDraft::FIELDS.len() <= u32::BITS as usize);
 
 /// The JSON value of a line.

@@ -18,15 +18,15 @@ pub struct LineGroup {
     pub records: EncodedRecords,
     /// Reasons why the other lines hold none.
     pub rejections: Vec<RowRejection>,
-    /// Number of lines that are not blank.
+    /// Lines that are not blank.
     pub rows_count: u64,
     /// Fields that no record has.
     pub ignored: IgnoredFields,
 }
 
 impl LineGroup {
-    /// Reads the next lines, of which the first has this number, in place of those that it held.
-    /// Returns their number, 0 at the end of the input.
+    /// Replaces the lines by the next ones of the input, numbered from `first_line`. Returns their
+    /// count, 0 at the end of the input.
     ///
     /// Errors: reading fails; the batch has the lines before.
     pub fn read(

@@ -1,6 +1,6 @@
 //! Lines of files: drafts of records are read from them, records are written to them.
 //!
-//! A bad line is a value with its number, its field and the reason, and reading goes on after it.
+//! A bad line is a value with its number, its field and the reason, and reading continues after it.
 //! The engine validates what a field holds. Tables of others become lines of ours first.
 
 mod csv_reader;

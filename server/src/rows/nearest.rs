@@ -1,4 +1,4 @@
-//! The known name that somebody meant.
+//! The known name that a mistyped one means.
 
 use crate::limits::NAME_SIMILARITY_MIN;
 

@@ -18,7 +18,7 @@ pub enum Format {
     Jsonl,
     /// A header of field names, then rows.
     Csv,
-    /// Somebody's table as JSON lines: a line that is a text is the reason why its row is refused.
+    /// A foreign table as JSON lines. A line that is a string is the reason why its row is refused.
     Converted,
 }
 
@@ -73,7 +73,7 @@ pub fn read_rows<E: From<io::Error>>(
 /// Lines of a file that are read together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LineNumbers {
-    /// Number of the first one, from 1.
+    /// Line number of the first one, from 1.
     pub(super) first: u64,
     /// True if a line that is a text is the reason why its row is refused.
     pub(super) has_reasons: bool,

@@ -8,9 +8,9 @@ use subcat_engine::{FieldError, RecordDraft};
 /// A line or row that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row<'a> {
-    /// Its line, counted from 1; of a CSV row that spans lines, the first.
+    /// Line number, counted from 1; of a CSV row that spans lines, the first.
     pub line: u64,
-    /// Its fields, not yet validated.
+    /// Fields of the row, not yet validated.
     pub draft: RecordDraft<'a>,
     /// Names of its fields that no record has.
     pub ignored: Vec<Cow<'a, str>>,

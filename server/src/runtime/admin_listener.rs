@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 use super::{Control, ControlHandle};
 use crate::limits::{ADMIN_CONNECTIONS_MAX, SOCKET_PATH_BYTES_MAX};
 
-/// Time in which a client must send the head of a request.
+/// Time limit for a client to send the head of a request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Pause of accepting when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -119,15 +119,16 @@ impl AdminListener {
 /// State of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AdminState {
-    /// It accepts connections.
+    /// The listener accepts connections.
     Serving,
-    /// It accepts none any more. Those that are open are served on.
+    /// The listener accepts no more connections. Open ones are served on.
     Leaving,
-    /// It accepts none any more, and those that are open end with their next answer.
+    /// The listener accepts no more connections, and open ones end with their next answer.
     Stopping,
 }
 
-/// Connections of a listener. They end when they are told to stop, or when this is dropped.
+/// Connections of a listener. They end when its state is [`AdminState::Stopping`], or when this is
+/// dropped.
 struct AdminConnections {
     tasks: JoinSet<()>,
     state: watch::Receiver<AdminState>,
@@ -195,13 +196,14 @@ impl AdminServer {
     /// until its client or its answer closes it.
     pub fn leave(mut self) {
         self.state.send_replace(AdminState::Leaving);
-        // An error: the sender is gone, as nothing is ever sent.
+        // Always an error, when the sender is dropped: nothing is ever sent.
         let _ = self.closed.get_mut().recv();
-        // Without its handle the task goes on until its last connection has ended.
+        // Without its handle the task runs until its last connection has ended.
         self.accepting = None;
     }
 
-    /// Closes the listeners, waits up to `grace` for answers, then closes what is left. Blocks.
+    /// Closes the listeners, waits up to `grace` for answers, then closes the remaining
+    /// connections. Blocks.
     pub fn stop<const N: usize>(mut servers: [Self; N], control: &Control, grace: Duration) {
         for server in &servers {
             server.state.send_replace(AdminState::Stopping);
@@ -259,7 +261,7 @@ async fn serve_connection<I, H, F, B>(
     }
 }
 
-/// Waits until the listener stops. A listener that has left says nothing more.
+/// Waits until the listener stops. A listener that has left sends no more news.
 async fn stop_wanted(state: &mut watch::Receiver<AdminState>) {
     if state
         .wait_for(|it| *it == AdminState::Stopping)
@@ -358,7 +360,7 @@ mod tests {
 
     impl Drop for Endless {
         fn drop(&mut self) {
-            // The test may have failed and gone.
+            // The receiver may be gone after a failed test.
             let _ = self.0.send(());
         }
     }
@@ -384,7 +386,8 @@ mod tests {
         assert!(control.block_on(ask_socket(&path, request)).is_err());
     }
 
-    /// Without a bound a scanner that opens connections and says nothing takes all descriptors.
+    /// Without a bound, a scanner that opens connections and sends nothing would take all
+    /// descriptors.
     #[test]
     fn connections_are_bounded_and_one_that_ends_makes_room() {
         let control = Control::start().unwrap();

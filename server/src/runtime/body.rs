@@ -59,7 +59,7 @@ pub(super) struct OutgoingBody {
 }
 
 impl OutgoingBody {
-    /// Body of the response whose head hyper writes next.
+    /// Body of the response that hyper writes next.
     pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
         if !body.raw_headers.is_empty() {
             state.outgoing.set_raw_headers(body.raw_headers);
@@ -137,7 +137,7 @@ impl RequestBody {
         self.state.is_none()
     }
 
-    /// Reads and discards the whole body, at most `bytes_max` bytes of it: it takes no memory.
+    /// Reads and discards the body, up to `bytes_max` bytes of it. Takes no memory.
     pub async fn discard(mut self, bytes_max: usize) -> Result<(), BodyRejection> {
         let body_bytes = self.incoming.size_hint().exact().unwrap_or(0);
         let outcome = self.discard_frames(bytes_max).await;
@@ -157,8 +157,8 @@ impl RequestBody {
         Ok(())
     }
 
-    /// Reads the whole body, at most `bytes_max` bytes. The connection's deadline for a request
-    /// goes on running meanwhile.
+    /// Reads the body, up to `bytes_max` bytes. The connection's deadline for a request still
+    /// applies.
     pub async fn collect(self, bytes_max: usize) -> Result<Bytes, BodyRejection> {
         let body_bytes = self.incoming.size_hint().exact().unwrap_or(0);
         let collected = Limited::new(self.incoming, bytes_max).collect().await;

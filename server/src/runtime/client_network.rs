@@ -1,4 +1,4 @@
-//! The network of a client: the unit to which limits per address apply.
+//! The network of a client: the unit of limits per address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNetwork(u64);
 
-/// `64:ff9b::/96`, by which networks without IPv4 reach IPv4 (RFC 6052, 2.1).
+/// `64:ff9b::/96`, the way from networks without IPv4 to IPv4 (RFC 6052, 2.1).
 const NAT64: [u8; 12] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0];
 
 impl ClientNetwork {
@@ -45,7 +45,7 @@ impl ClientNetwork {
     }
 }
 
-/// Its first address, without a prefix length.
+/// The first address of the network, without a prefix length.
 impl fmt::Display for ClientNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match u32::try_from(self.0) {

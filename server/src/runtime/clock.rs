@@ -46,7 +46,7 @@ pub trait Clock: Send + Sync {
 /// The system's clocks.
 ///
 /// The wall clock is the monotonic one plus an offset, which [`Clock::resync`] measures again. So a
-/// reading costs one clock, and the time of day still follows when somebody sets the clock.
+/// reading costs one clock, and the time of day still follows when the clock is set.
 pub struct SystemClock {
     started: Duration,
     offset_ms: AtomicI64,

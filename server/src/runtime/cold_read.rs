@@ -1,9 +1,10 @@
 //! Reading of files that are not in memory, off the worker.
 //!
-//! `sendfile` reads what is not in the page cache from the disk and blocks meanwhile, on any
-//! socket, and with it every connection of the worker. So a part of a file is looked up in the page
-//! cache first, and what is not there is read by another thread, for the page cache only. A file of
-//! one call that was sent within the last second is not looked up: it is in use, and so in memory.
+//! When bytes are not in the page cache, `sendfile` reads them from the disk. Until then it blocks,
+//! on any socket, and with it every connection of the worker. So a part of a file is looked up in
+//! the page cache first, and what is not there is read by another thread, for the page cache only.
+//! A file of one call that was sent within the last second is not looked up: it is in use, and so
+//! in memory.
 
 use std::io;
 use std::ops::Range;
@@ -21,7 +22,7 @@ use crate::limits::{COLD_READERS_MAX, SENDFILE_BYTES_MAX};
 /// Time without an answer after which a file is looked up in the page cache again.
 const IN_USE_MS: u64 = 1_000;
 
-/// The runtime of one worker, whose blocking threads read files. Errors: no epoll.
+/// The runtime of one worker. Its blocking threads read files. Errors: no epoll.
 pub(super) fn worker_runtime() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -40,10 +41,10 @@ pub(super) struct ColdRead {
 }
 
 impl ColdRead {
-    /// Ready with the number of bytes from the start of `range` that can be sent now, at least one.
+    /// Ready with the number of bytes from the start of `range` that can be sent now; never 0.
     ///
     /// After a part was read it is not looked up again: on a machine that is short of memory it may
-    /// be gone already, and what is asked for must be sent some time.
+    /// be evicted already, and a requested part must be sent some time.
     pub(super) fn poll_resident(
         &mut self,
         context: &mut Context<'_>,
@@ -79,7 +80,7 @@ fn is_in_use(stored: &Arc<dyn StoredBytes>, range: &Range<usize>, now: u64) -> b
     }
     let stamp = stored.resident_stamp();
     let is_in_use = stamp != 0 && now.saturating_sub(stamp) < IN_USE_MS;
-    // A part says nothing of the rest.
+    // A part in memory shows nothing about the rest.
     if is_in_use && range.start == 0 && range.len() == stored.mapped().len() && stamp != now {
         stored.set_resident_stamp(now);
     }
@@ -93,8 +94,8 @@ fn note_resident(stored: &Arc<dyn StoredBytes>, range: &Range<usize>, resident_b
     }
 }
 
-/// Milliseconds of a clock that only goes forward, as exact as the scheduler's tick, never 0. Cost:
-/// a few nanoseconds, no system call.
+/// Milliseconds of a monotonic clock, as exact as the scheduler's tick, never 0. Cost: a few
+/// nanoseconds, no system call.
 fn milliseconds() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
@@ -149,7 +150,7 @@ mod tests {
         })
     }
 
-    /// Number of questions after a range was sent.
+    /// Count of look-ups after a range was sent.
     fn asked_after(file: &Arc<Looked>, range: Range<usize>) -> usize {
         let stored = Arc::clone(file) as Arc<dyn StoredBytes>;
         let mut context = Context::from_waker(std::task::Waker::noop());

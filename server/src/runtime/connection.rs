@@ -74,7 +74,8 @@ impl ConnectionPhase {
 pub(super) struct Heartbeat {
     /// Seconds since the worker started.
     pub(super) second: AtomicU32,
-    /// True once the worker has been told to stop.
+    /// True once the worker stops. Written by the worker, read with each response: then the
+    /// response closes its connection.
     pub(super) is_stopping: AtomicBool,
 }
 
@@ -131,11 +132,13 @@ pub(super) struct ConnectionState {
     phase_since: AtomicU64,
     /// The [`Tail`] as a word.
     tail: AtomicU64,
+    /// True once the connection is aborted. Its task reads this on every poll, and ends.
     is_over: AtomicBool,
     /// True from a request on until hyper's buffers are released.
     has_buffers: AtomicBool,
-    /// True once the sweep wants hyper's buffers back.
+    /// True once the sweep has asked for the release of hyper's buffers.
     is_releasing: AtomicBool,
+    /// Clock of the worker, for the age of a phase; and its stop, which responses announce.
     heartbeat: Arc<Heartbeat>,
     /// Raw headers, file and close of the response being sent.
     pub(super) outgoing: Outgoing,
@@ -166,7 +169,7 @@ impl ConnectionState {
         self.phase_since.store(word, Ordering::Relaxed);
     }
 
-    /// True once the worker has been told to stop.
+    /// True once the worker stops.
     pub(super) fn is_stopping(&self) -> bool {
         self.heartbeat.is_stopping.load(Ordering::Relaxed)
     }
@@ -223,7 +226,7 @@ impl ConnectionState {
         });
     }
 
-    /// Records that an answer is on its way to the client (not a `100 Continue`, see
+    /// Records that an answer is queued for the client (not a `100 Continue`, see
     /// [`ConnectionState::wrote`]).
     pub(super) fn answer_queued(&self) {
         if !self.phase().is_receiving() {
@@ -319,9 +322,12 @@ impl ConnectionState {
 
 /// Task of a connection. Ends when the connection does, or when it is aborted.
 pub(super) struct ConnectionTask<C, P> {
+    /// The future that serves the connection.
     connection: C,
     state: Arc<ConnectionState>,
+    /// True once `state` has the waker of this task, which stays the same.
     has_waker: bool,
+    /// Held for its `Drop`: it gives the connection's share of the limits back.
     _permit: P,
 }
 

@@ -21,21 +21,26 @@ use crate::limits::{
 };
 
 thread_local! {
-    /// Buffer in which a head and a small body are joined.
+    /// Buffer that joins a head and a small body.
     static JOINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// I/O adapter between hyper and the transport of one connection.
 pub(super) struct ConnectionIo {
+    /// The socket. hyper never uses it directly.
     transport: Transport,
     state: Arc<ConnectionState>,
     /// Bytes that hyper counts as written and the socket had no room for. They contain raw headers,
-    /// of which hyper knows nothing, so hyper cannot offer them again.
+    /// which hyper does not know, so hyper cannot offer them again.
     rest: Vec<u8>,
     /// Received bytes that hyper has not got yet: the beginning of a head, or more.
     early: Vec<u8>,
+    /// True while the socket is corked: from the first part of a file that takes several calls to
+    /// the last one.
     is_corked: Cell<bool>,
+    /// The read into the page cache that the connection waits for, if its file is not in memory.
     cold_read: RefCell<ColdRead>,
+    /// Bytes discarded by lingering close, up to `LINGER_BYTES_MAX`.
     lingered_bytes: usize,
 }
 
@@ -161,8 +166,8 @@ impl ConnectionIo {
                 Poll::Ready(outcome) => outcome?,
                 Poll::Pending => 0,
             };
-            // All of the joined bytes count as written, whatever the socket took: what is missing
-            // stays in `rest`. hyper's count has no place for a part of the raw headers.
+            // All of the joined bytes count as written, whatever the socket took: unsent bytes stay
+            // in `rest`. hyper's count has no place for a part of the raw headers.
             let joined_sent = sent_count.min(joined.len());
             self.rest.extend_from_slice(&joined[joined_sent..]);
             Poll::Ready(Ok(taken_count + sent_count - joined_sent))
@@ -195,8 +200,8 @@ impl ConnectionIo {
     /// among the slices.
     ///
     /// A file of several calls is corked: every `sendfile` call ends in a segment of its own
-    /// otherwise. The cork goes with the last part. A part that is not in memory is read by another
-    /// thread first.
+    /// otherwise. The cork is removed with the last part. A part that is not in memory is read by
+    /// another thread first.
     fn poll_file(
         &self,
         context: &mut Context<'_>,

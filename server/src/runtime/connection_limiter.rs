@@ -34,10 +34,14 @@ pub struct ConnectionCounts {
 
 /// Connection limiter of all workers.
 pub struct ConnectionLimiter {
+    /// Maximum number of open connections of all workers. Read for each new connection; a reload
+    /// changes it.
     connections_max: AtomicU64,
+    /// Maximum number of open connections of one client network, read and changed like the total.
     per_address_max: AtomicU32,
     /// Networks without a limit per address: proxies, behind which there are many clients.
     exempt: ArcSwap<Vec<IpNet>>,
+    /// Open connections of each client network. An entry goes with its last connection.
     by_network: Mutex<HashMap<ClientNetwork, u32, foldhash::quality::RandomState>>,
     counts: Arc<ConnectionCounts>,
 }
@@ -79,7 +83,7 @@ impl ConnectionLimiter {
     }
 
     /// Admits a connection from this address; `None` rejects it. When there are too many in all,
-    /// `make_room` may end another one, which leaves its place soon.
+    /// `make_room` may end another one, which frees its place soon.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,

@@ -34,7 +34,7 @@ impl ControlHandle {
     }
 
     /// Runs blocking work, once its kind has a place for it. The work runs to its end even if the
-    /// caller leaves meanwhile.
+    /// caller leaves before.
     ///
     /// Errors: it panicked, or the runtime is ending.
     pub async fn run<T: Send + 'static>(
@@ -45,7 +45,7 @@ impl ControlHandle {
         self.pools.run(&self.runtime, kind, work).await
     }
 
-    /// Runs blocking work that nobody waits for.
+    /// Runs blocking work that no caller waits for.
     pub fn detach(&self, kind: WorkKind, work: impl FnOnce() + Send + 'static) {
         let handle = self.clone();
         self.runtime.spawn(async move {
@@ -95,7 +95,8 @@ impl Control {
         Self::with_stall_limit(STALL_LIMIT)
     }
 
-    /// The same, with another time after which a full pool whose jobs do not end stalls.
+    /// The same, with another time after which a full pool counts as stalled when none of its jobs
+    /// ends.
     pub fn with_stall_limit(stall_limit: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(CONTROL_THREADS)

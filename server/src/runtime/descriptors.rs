@@ -4,8 +4,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::limits::{OPEN_BLOBS_MAX, OTHER_DESCRIPTORS_MAX, WORKER_FILES_MAX};
 
-/// Number of file descriptors of the process, and their division: at most a quarter is for stored
-/// files that are kept open, so that one is always left for a connection and for a new file.
+/// File descriptors of the process, and their division: up to a quarter is for stored files that
+/// are kept open, so that one is always left for a connection and for a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptors {
     count_max: usize,
@@ -35,23 +35,25 @@ impl Descriptors {
         Self::of_process()
     }
 
-    /// Number of blobs that the engine may keep open.
+    /// Maximum number of blobs that the engine keeps open.
     pub fn blobs_max(self) -> usize {
         (self.count_max / 8).min(OPEN_BLOBS_MAX)
     }
 
-    /// Number of large files that each of `workers_count` workers may keep open, besides blobs.
+    /// Maximum number of large files that each of `workers_count` workers keeps open, besides
+    /// blobs.
     pub fn worker_files_max(self, workers_count: usize) -> usize {
         (self.count_max / 8 / workers_count.max(1)).min(WORKER_FILES_MAX)
     }
 
-    /// Number of fetches from upstream at once, of `wanted_count` that are wanted: each takes a
+    /// Maximum number of concurrent fetches from upstream, up to `wanted_count`. Each takes a
     /// socket.
     pub fn fetches_max(self, wanted_count: usize) -> usize {
         wanted_count.min((self.count_max / 8).max(1))
     }
 
-    /// Number of connections for which descriptors are left, beside `fetches_count` fetches.
+    /// Maximum number of connections with the descriptors that are left beside `fetches_count`
+    /// fetches.
     pub fn connections_max(self, workers_count: usize, fetches_count: usize) -> usize {
         let files = self.blobs_max() + self.worker_files_max(workers_count) * workers_count;
         let others = (self.count_max / 4).min(OTHER_DESCRIPTORS_MAX);

@@ -1,9 +1,9 @@
 //! Files as bodies: hyper gets addresses, the socket sends from the file.
 //!
-//! hyper takes bodies as bytes in memory. So a file's body is a slice of its mapping, which nobody
-//! reads: the slice keeps hyper's accounting of lengths right, and keeps the file open while it is
-//! in hyper's queue. When the slice comes back in a write, its address says which bytes of which
-//! file to send, and `sendfile` takes them from the file itself. To read through the mapping would
+//! hyper takes bodies as bytes in memory. So a file's body is a slice of its mapping that is never
+//! read: the slice keeps hyper's accounting of lengths right, and keeps the file open while it is
+//! in hyper's queue. When the slice comes back in a write, its address identifies the file and the
+//! bytes to send, and `sendfile` takes them from the file itself. To read through the mapping would
 //! copy the bytes, and would end the process by `SIGBUS` if the file became shorter.
 
 use std::fs::File;
@@ -46,7 +46,7 @@ pub trait StoredBytes: Send + Sync {
         let mut offset = range.start;
         while offset < range.end {
             let bytes_max = buffer.len().min(range.end - offset);
-            // An error is met again, and told, where the bytes are sent.
+            // The error occurs again where the bytes are sent, and is reported there.
             match self.file().read_at(&mut buffer[..bytes_max], offset as u64) {
                 Ok(0) => return,
                 Ok(read_count) => offset += read_count,

@@ -4,7 +4,7 @@
     expect(unsafe_code, reason = "the C library has no wrapper for malloc_trim")
 )]
 
-/// Gives free pages of the heap back to the system. Cost: a pass over the free blocks.
+/// Returns free pages of the heap to the system. Cost: a pass over the free blocks.
 #[cfg(target_env = "gnu")]
 pub(super) fn trim() {
     // SAFETY: it touches free memory only, under the allocator's own locks.

@@ -32,7 +32,9 @@ use crate::limits::CONNECTION_BUFFER_BYTES_MAX;
 /// hyper holds 16 KiB from its first byte to its end. A client that waits between two requests, or
 /// sends a head byte by byte, holds what it has sent, and 20,000 of them hold little more.
 pub(super) struct HttpConnection<H: Handler> {
+    /// Owner of the I/O: hyper while it serves, else this.
     stage: ConnectionStage<H>,
+    /// State that the sweep reads, and that asks for the release of hyper's buffers.
     state: Arc<ConnectionState>,
 }
 
@@ -124,10 +126,12 @@ impl<H: Handler> Future for HttpConnection<H> {
 
 /// hyper's service for one connection.
 pub(super) struct ConnectionService<H: Handler> {
+    /// Handler of the worker, called for each request.
     handler: Arc<H>,
     /// The handler's memory of the connection. Borrowed only during `handle`, never across an
     /// await.
     memory: RefCell<H::Connection>,
+    /// State of the connection, passed on to the bodies of its requests and responses.
     state: Arc<ConnectionState>,
 }
 

@@ -7,7 +7,7 @@ use super::cold_read::worker_runtime;
 use super::ring::Ring;
 use crate::config::Io;
 
-/// A ring that is asked for and not available.
+/// A ring is configured and not available.
 #[derive(Debug, thiserror::Error)]
 #[error("this kernel or container does not allow a ring; auto uses epoll where there is none")]
 pub struct RingRefusedError(#[source] pub io::Error);
@@ -27,7 +27,7 @@ impl IoBackend {
     /// 5.90 (256), a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly
     /// sleep, 33.5 and 30.3 (one worker, interleaved, Linux 6.18).
     ///
-    /// Errors: a ring is asked for, and the kernel allows none ([`RingRefusedError`]).
+    /// Errors: a ring is configured, and the kernel allows none ([`RingRefusedError`]).
     pub(super) fn of(setting: Io) -> io::Result<Self> {
         Self::allowed(setting, Ring::probe)
     }

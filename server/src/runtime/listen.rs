@@ -20,7 +20,7 @@ use super::worker::{Worker, WorkerCommand};
 use crate::config::{Connections, Io, ListenAddress};
 use crate::limits::WORKER_FAILURES_MAX;
 
-/// Time after which a worker that ends counts as one that ended for the first time.
+/// Running time of a worker that resets its count of failures.
 const WORKER_STEADY: Duration = Duration::from_secs(60);
 /// Time for the log to be written before the process ends by itself.
 const LOG_PAUSE: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ pub struct ListenSettings {
     pub io: Io,
     /// Limits of connections.
     pub connections: Connections,
-    /// Networks to which the limit per address does not apply.
+    /// Networks without a limit per address.
     pub proxies: Vec<IpNet>,
     /// Counters of connections.
     pub counts: Arc<ConnectionCounts>,
@@ -44,9 +44,12 @@ pub struct Workers {
     address: ListenAddress,
     /// Held as long as they listen.
     _claim: AddressClaim,
+    /// Shared with every worker; a reload sets its limits through [`Workers::connection_limiter`].
     limiter: Arc<ConnectionLimiter>,
     io: Io,
+    /// Sends the stop to all workers. Dropping it stops them without grace.
     commands: watch::Sender<WorkerCommand>,
+    /// Threads of the workers, joined by [`Workers::stop`].
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -105,12 +108,12 @@ impl Workers {
         self.address.tcp().unwrap_or(LOCAL_PEER)
     }
 
-    /// Address on which they listen.
+    /// Address of the listeners.
     pub fn listen_address(&self) -> &ListenAddress {
         &self.address
     }
 
-    /// The limiter of their connections, whose limits may change while they serve.
+    /// The limiter of their connections. Its limits may change while they serve.
     pub fn connection_limiter(&self) -> &Arc<ConnectionLimiter> {
         &self.limiter
     }
@@ -131,28 +134,31 @@ impl Workers {
     }
 }
 
-/// The end of a worker that was not told to stop.
+/// The end of a worker that was not asked to stop.
 #[derive(Debug, thiserror::Error)]
 enum WorkerError {
-    /// Its listener or its I/O backend failed.
+    /// The listener or the I/O backend failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It panicked.
+    /// The worker panicked.
     #[error("it panicked: earlier lines of the log say where")]
     Panicked,
 }
 
-/// A worker and what it needs to be started again.
+/// A worker, with its parts for a restart.
 struct Supervised<H> {
+    /// Template of the worker: each run gets a clone.
     worker: Worker<H>,
+    /// The listening socket, kept open between two runs, so that clients wait in its queue.
     listener: std::net::TcpListener,
+    /// Counts the running workers, for the health check and the metrics.
     counts: Arc<ConnectionCounts>,
 }
 
 impl<H: Handler> Supervised<H> {
-    /// Runs the worker until it is told to stop. If it ends before, by an error or a panic, it is
-    /// started again, without a ring: its own connections are lost, and new ones are served. The
-    /// process ends if that happens too often: a supervisor outside then starts it anew.
+    /// Runs the worker until it is asked to stop. If it ends before, by an error or a panic, it is
+    /// restarted without a ring: its own connections are lost, and new ones are served. After too
+    /// many restarts the process ends, and an outside supervisor starts it anew.
     fn run(&self, mut backend: IoBackend) {
         let mut failures_count = 0;
         loop {
@@ -178,11 +184,11 @@ impl<H: Handler> Supervised<H> {
         }
     }
 
-    /// Runs the worker once. Errors: why it ended, though it was not told to stop.
+    /// Runs the worker once. Errors: why it ended, though it was not asked to stop.
     fn run_once(&self, backend: IoBackend) -> Result<(), WorkerError> {
         let running = &self.counts.workers_running;
         running.fetch_add(1, Ordering::Relaxed);
-        // What the worker shares with others (caches, counters) consists of whole values.
+        // Shared state (caches, counters) consists of whole values, also after a panic.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let listener = self.listener.try_clone()?;
             backend.run(self.worker.clone().run(listener))
@@ -295,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Without its timer no deadline would pass any more, silently.
+    /// Without its timer no deadline would pass, silently.
     #[test]
     fn a_worker_whose_timer_ends_is_started_again() {
         let handler = Fragile {

@@ -10,7 +10,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::public_listeners::LOCAL_PEER;
 
-/// A listening socket that hands over accepted sockets as they are. tokio's own listener registers
+/// A listening socket that hands over accepted sockets unregistered. tokio's own listener registers
 /// each with epoll, and a connection that a ring serves had to be taken out again.
 pub(super) struct Listener {
     socket: AsyncFd<std::net::TcpListener>,
@@ -40,7 +40,7 @@ impl Listener {
         Ok(Self { socket, address })
     }
 
-    /// The next connection, whose socket does not block.
+    /// The next connection, as a socket that does not block.
     pub(super) async fn accept(&self) -> io::Result<(TcpStream, ConnectionEnds)> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let accept = |socket: &std::net::TcpListener| Ok(acceptfrom_with(socket, flags)?);

@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// hyper's writes for pipelined requests whose answers have this content.
+    /// hyper's writes for pipelined requests with this content in each answer.
     fn offers(content: &'static [u8]) -> Vec<Offer> {
         let recorder = Recorder {
             requests: b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n\

@@ -1,13 +1,13 @@
-//! The beginning of a request's head: is the rest worth waiting for, before hyper gets it?
+//! Detection of incomplete request heads, which wait for their rest before hyper gets them.
 
 use crate::limits::PARTIAL_HEAD_BYTES_MAX;
 
-/// True if `bytes` may begin a head that is not complete. Those before `checked_count` were asked
-/// about before.
+/// True if `bytes` may begin a head that is not complete. The bytes before `checked_count` were
+/// checked before.
 ///
-/// False leaves them to hyper, which answers: a complete head, one that is long, and what is not a
-/// head at all. So hyper's answers to a beginning alone come as soon as ever, but for a target or a
-/// field that is not valid: it is refused when its head ends.
+/// False leaves them to hyper, which answers: a complete head, one that is long, and anything but a
+/// head. So hyper's answers to a beginning alone come as soon as ever, but for a target or a field
+/// that is not valid: it is refused when its head ends.
 pub(super) fn is_partial_head(bytes: &[u8], checked_count: usize) -> bool {
     let [first, ..] = bytes else {
         return true;

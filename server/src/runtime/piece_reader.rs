@@ -7,7 +7,8 @@ use tokio::sync::mpsc;
 
 use crate::limits::BODY_PIECES_MAX;
 
-/// Reads what a task of the control runtime sends. Reading blocks, so it must not happen there.
+/// Reads the bytes that a task of the control runtime sends. Reading blocks, so it must not happen
+/// there.
 pub struct PieceReader {
     pieces: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,

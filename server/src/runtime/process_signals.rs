@@ -1,4 +1,4 @@
-//! Signals by which an operator asks something of the process.
+//! Signals to the process from an operator.
 
 use std::io;
 

@@ -36,7 +36,7 @@ pub fn is_local_peer(peer: IpAddr) -> bool {
 #[derive(Debug)]
 pub struct PublicListeners {
     address: ListenAddress,
-    /// One for each worker. Those of a Unix socket bear the type of TCP ones, whose calls for
+    /// One for each worker. Those of a Unix socket bear the type of TCP ones: the calls for
     /// accepting, reading and writing are the same.
     sockets: Vec<TcpListener>,
     claim: AddressClaim,
@@ -99,8 +99,8 @@ impl PublicListeners {
         remove_stale(path)?;
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         let (short, _directory) = short_path(path)?;
-        // Nobody may connect before the permissions are set: to a socket that does not listen
-        // nobody can.
+        // Clients must not connect before the permissions are set. They cannot while the socket
+        // does not listen.
         socket.bind(&SockAddr::unix(short)?)?;
         let file = SocketFile::of(path)?;
         std::fs::set_permissions(path, Permissions::from_mode(SOCKET_MODE))?;
@@ -151,7 +151,8 @@ impl PublicListeners {
         &self.address
     }
 
-    /// Answers every request with `handler` until each returned server is told to leave.
+    /// Answers every request with `handler` until [`AdminServer::leave`] is called on each returned
+    /// server.
     ///
     /// Errors: too few descriptors.
     pub fn answer_with<H, F, B>(
@@ -216,9 +217,9 @@ fn identity_of(path: &Path) -> io::Result<(u64, u64)> {
     Ok((found.dev(), found.ino()))
 }
 
-/// Removes a socket on which nobody answers.
+/// Removes a socket that no process listens on.
 ///
-/// Errors: somebody does; the file is not a socket.
+/// Errors: a process listens on it; the file is not a socket.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
@@ -233,7 +234,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             std::fs::remove_file(path)
         }
-        // Its queue may be full, or it is not ours: somebody holds it.
+        // The queue of the listener may be full, or the socket is not ours: it is in use.
         Ok(_) | Err(_) => Err(io::ErrorKind::AddrInUse.into()),
     }
 }
@@ -266,7 +267,7 @@ fn tcp_socket(address: SocketAddr) -> io::Result<Socket> {
 mod tests {
     use super::*;
 
-    /// An address on which nothing listens.
+    /// An address without a listener.
     fn free_address() -> ListenAddress {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().into()

@@ -1,4 +1,5 @@
-//! The service manager that started the process: sockets that it passes on, and what it is told.
+//! The service manager that started the process: the sockets that it passes on, and notifications
+//! to it.
 //!
 //! The protocol is that of systemd (`sd_notify(3)`, `sd_listen_fds(3)`), which others speak too.
 //! Without a service manager nothing happens.
@@ -66,7 +67,7 @@ impl ServiceManager {
         }
     }
 
-    /// The service finishes what is under way.
+    /// The service finishes its work in progress.
     pub fn stopping() {
         send(&[NotifyState::Stopping, NotifyState::Status("draining")]);
     }

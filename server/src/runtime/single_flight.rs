@@ -40,7 +40,7 @@ where
         }
     }
 
-    /// Number of tasks in flight.
+    /// Tasks in flight.
     pub(crate) fn count(&self) -> usize {
         self.in_flight.lock().len()
     }

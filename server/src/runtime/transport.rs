@@ -54,7 +54,7 @@ impl Transport {
         }
     }
 
-    /// Passes received bytes to `take`, at most `bytes_max`. Returns their number; 0 is the end.
+    /// Passes up to `bytes_max` received bytes to `take`. Returns their number; 0 is the end.
     pub(super) fn poll_receive(
         &self,
         context: &mut Context<'_>,
@@ -146,7 +146,8 @@ impl Transport {
         }
     }
 
-    /// Shuts our side down. An error means that the client is gone, which the next receive reports.
+    /// Shuts our side down. An error means that the client has left, which the next receive
+    /// reports.
     pub(super) fn shut_down(&self) {
         let _ = rustix::net::shutdown(self.as_fd(), Shutdown::Write);
     }

@@ -2,8 +2,8 @@
 //! another.
 //!
 //! A job waits for a permit of its kind as a task, and then has a thread at once: the runtime has
-//! as many blocking threads as there are permits. A no-op goes through each pool at intervals. One
-//! that does not come back, while no other job of the pool ends either, is a stall.
+//! as many blocking threads as there are permits. A no-op runs through each pool at intervals. If
+//! it does not return, and no other job of the pool ends either, the pool is stalled.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub(super) const STALL_LIMIT: Duration = Duration::from_secs(90);
 /// A kind of blocking work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkKind {
-    /// Reading what a page shows.
+    /// Reading the data of a page.
     Pages,
     /// Changes that pages make. In a cluster they wait for its log.
     Changes,
@@ -107,13 +107,13 @@ pub(super) fn threads_max() -> usize {
 /// State of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolState {
-    /// Its kind of work.
+    /// Kind of work of the pool.
     pub kind: WorkKind,
-    /// Time for which its oldest job has been running.
+    /// Running time of its oldest job.
     pub oldest_job: Duration,
     /// Jobs that run.
     pub running_count: usize,
-    /// True if a no-op does not come back and no job ends.
+    /// True if a no-op does not return and no job ends.
     pub is_stalled: bool,
 }
 
@@ -134,7 +134,7 @@ struct WorkPool {
 struct PoolJobs {
     /// Start of each, in no order.
     started: Vec<Instant>,
-    /// Start of the no-op under way.
+    /// Start of the running no-op.
     probe_since: Option<Instant>,
     last_end: Instant,
 }
@@ -159,8 +159,8 @@ impl WorkPools {
         &self.pools[kind as usize]
     }
 
-    /// Runs a job on a blocking thread, once its kind has a permit for it. It runs to its end even
-    /// if the caller leaves meanwhile.
+    /// Runs a job on a blocking thread, once its kind has a permit for it. The job runs to its end
+    /// even if the caller leaves before.
     ///
     /// Errors: it panicked, or the runtime is ending.
     pub(super) async fn run<T: Send + 'static>(
@@ -222,7 +222,7 @@ impl PoolJobs {
     }
 }
 
-/// A job with a permit. Its end, by a panic too, gives the permit back.
+/// A job with a permit. Its end returns the permit, also by a panic.
 struct RunningJob {
     pools: Arc<WorkPools>,
     kind: WorkKind,
@@ -247,7 +247,7 @@ impl Drop for RunningJob {
     fn drop(&mut self) {
         let mut jobs = self.pools.pool(self.kind).jobs.lock();
         jobs.last_end = Instant::now();
-        // Of two that started at the same moment either may go.
+        // Of two that started at the same moment either may be removed.
         if let Some(idx) = jobs.started.iter().position(|at| *at == self.started) {
             jobs.started.swap_remove(idx);
         }

@@ -27,8 +27,8 @@ use crate::limits::{
 
 /// Pause of accepting when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Time that connections of a stopping worker have to use their keep-alive. Each gets an answer
-/// with `Connection: close`, so that none is closed while its next request is on the way.
+/// Time in which connections of a stopping worker may still send a request. Each gets an answer
+/// with `Connection: close`, so that none is closed while its next request is in transit.
 const KEEPALIVE_DRAIN: Duration = Duration::from_millis(1000);
 /// Poll interval of a stopping worker for the end of its connections.
 const STOP_POLL: Duration = Duration::from_millis(10);
@@ -36,16 +36,20 @@ const STOP_POLL: Duration = Duration::from_millis(10);
 /// Command to a running worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerCommand {
-    /// Serve.
+    /// Accept and serve connections.
     Serve,
     /// Stop within this grace period.
     Stop(Duration),
 }
 
-/// Parts of a worker before its thread runs.
+/// Parts of a worker before its thread runs. The supervisor clones them to restart a worker that
+/// failed.
 pub(super) struct Worker<H> {
+    /// Handler of the worker's requests; only this worker uses it.
     pub(super) handler: Arc<H>,
+    /// Limits of connections of all workers, asked for a permit for each new connection.
     pub(super) limiter: Arc<ConnectionLimiter>,
+    /// Receives the stop, which ends the accept loop; the supervisor reads it before a restart.
     pub(super) commands: watch::Receiver<WorkerCommand>,
 }
 
@@ -59,19 +63,26 @@ impl<H> Clone for Worker<H> {
     }
 }
 
-/// State that the tasks of a worker share.
+/// State that the tasks of a worker share: the accept loop, the ticker and the connections.
 struct WorkerTasks<H> {
-    /// Handler of all requests of this worker; tasks with connection tasks.
+    /// Handler of all requests of this worker; shared with the connection tasks.
     handler: Arc<H>,
+    /// Gives permits to new connections, and counts those that the sweep or a stop aborts.
     limiter: Arc<ConnectionLimiter>,
-    /// All connections, for the sweep. Weak: a connection lives as long as its task.
+    /// All connections. The sweep examines them every second, and a stop until they have ended.
+    /// Weak: a connection lives as long as its task.
     connections: Mutex<Vec<Weak<ConnectionState>>>,
+    /// Seconds and stop flag of the worker. The ticker and [`Worker::run`] write it, every
+    /// connection reads it: so the worker needs no timer for each connection.
     heartbeat: Arc<Heartbeat>,
-    /// Permits of rejected connections in lingering close; their number is the reference count.
+    /// Permit of rejected connections in lingering close. Each holds a clone, so the reference
+    /// count bounds them at [`REJECTED_CONNECTIONS_MAX`].
     rejected: Arc<()>,
-    /// Place in `connections` where the next search for an idle one begins.
+    /// Index in `connections` where the next search for an idle one begins, so that each search
+    /// examines other connections.
     idle_scan_idx: AtomicUsize,
-    /// Connections that have released hyper's buffers since free memory was given back.
+    /// Connections that have released hyper's buffers since the heap was trimmed last. The sweep
+    /// adds to it and decides about the next trim.
     released_count: AtomicUsize,
 }
 
@@ -91,7 +102,7 @@ impl<H: Handler> Worker<H> {
         let mut ticking = tokio::spawn(tick(Arc::clone(&tasks)));
         let grace = tokio::select! {
             () = accept(&tasks, &listener) => Duration::ZERO,
-            // Without it no deadline passes any more.
+            // Without the timer no deadline passes.
             ended = &mut ticking => {
                 return Err(ended.map_or_else(io::Error::other, |()| {
                     io::Error::other("the worker's timer has ended")
@@ -199,7 +210,7 @@ async fn linger_close(stream: tokio::net::TcpStream, state: Arc<ConnectionState>
 
 async fn tick<H: Handler>(tasks: Arc<WorkerTasks<H>>) {
     let mut interval = tokio::time::interval(Duration::from_secs(1));
-    // After a stall the seconds go on one by one: deadlines must not pass in a burst.
+    // After a stall each second is counted by itself: deadlines must not pass in a burst.
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
@@ -217,9 +228,9 @@ impl<H> WorkerTasks<H> {
         state
     }
 
-    /// Ends the connection of this worker that has been idle for longest, of those looked at.
-    /// Returns false if none is idle. Clients expect that: a connection may end between two
-    /// requests at any time. One that is in use is idle for a moment, too: it stays.
+    /// Ends the connection that has been idle for longest, among up to [`IDLE_SCAN_MAX`] of this
+    /// worker. Returns false if none is idle. Clients expect this: a connection may end between two
+    /// requests at any time. A connection in use is idle for a moment, too, and stays.
     fn end_idle(&self) -> bool {
         let connections = self.connections.lock();
         let from = self.idle_scan_idx.load(Ordering::Relaxed) % connections.len().max(1);
@@ -245,8 +256,8 @@ impl<H> WorkerTasks<H> {
         oldest.is_some()
     }
 
-    /// Forgets connections that have ended, aborts those whose deadline has passed, and has others
-    /// give memory back that they do not use.
+    /// Forgets connections that have ended, aborts those past their deadline, and has others
+    /// release memory that they do not use.
     ///
     /// Cost: one pass a second over all connections of the worker, a few nanoseconds each; a timer
     /// per connection would be reset on every read and write.
@@ -276,7 +287,8 @@ impl<H> WorkerTasks<H> {
     }
 
     /// Gives free memory back to the system, by another thread, once many connections have released
-    /// theirs and no more do: between what is still in use the allocator would keep it.
+    /// theirs and no more do. Otherwise the allocator would keep it, because it lies between blocks
+    /// in use.
     fn trim_after(&self, released_now: usize) {
         let released_count = self.released_count.load(Ordering::Relaxed) + released_now;
         let is_due = released_now == 0 && RELEASES_TO_TRIM_MIN <= released_count;
@@ -287,7 +299,7 @@ impl<H> WorkerTasks<H> {
         }
     }
 
-    /// Number of connections whose request has not got its whole answer.
+    /// Connections with a request that is not completely answered.
     fn unfinished_count(&self) -> u64 {
         let connections = self.connections.lock();
         let phases = connections
@@ -333,7 +345,7 @@ async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
     while tasks.abort(|_| false) && started.elapsed() < KEEPALIVE_DRAIN.min(grace) {
         tokio::time::sleep(STOP_POLL).await;
     }
-    // A connection in any other phase has a request whose answer its client waits for.
+    // In any other phase the client waits for the answer to a request.
     let is_silent = |phase| matches!(phase, ConnectionPhase::Idle | ConnectionPhase::Lingering);
     while tasks.abort(is_silent) && started.elapsed() < grace {
         tokio::time::sleep(STOP_POLL).await;
@@ -382,7 +394,7 @@ mod tests {
             };
             let _small = receiving(PARTIAL_HEAD_BYTES_MAX - 1);
             let _large: Vec<_> = (0..large_count).map(|_| receiving(LARGE)).collect();
-            // What is complete is answered.
+            // A complete request is answered.
             let answered = receiving(LARGE);
             answered.head_received(false);
             tasks.sweep();

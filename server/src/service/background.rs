@@ -1,7 +1,7 @@
 //! The health of background tasks: which of them fail, since when they wait, why.
 //!
-//! Each task has a back-off of its own, so that one that fails starves no other. None of them makes
-//! the service unready: reads are answered all the same.
+//! Each task has a back-off of its own, so that a failing one starves no other. None of them makes
+//! the service unready: reads are still answered.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ impl BackgroundTask {
         Self::Engine(MaintenanceTask::Scrub),
     ];
 
-    /// Its name in logs, metrics and on the admin page.
+    /// Name of the task in logs, metrics and on the admin page.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heartbeat => "heartbeat",
@@ -73,12 +73,12 @@ impl BackgroundTask {
     }
 }
 
-/// A task whose last run failed.
+/// A task that failed in its last run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingTask {
     /// The task.
     pub task: BackgroundTask,
-    /// Its last error, in one line.
+    /// Last error of the task, in one line.
     pub error: String,
 }
 
@@ -143,7 +143,7 @@ impl BackgroundHealth {
         }
     }
 
-    /// The tasks whose last run failed.
+    /// The tasks that failed in their last run.
     pub fn failing(&self) -> Vec<FailingTask> {
         let failing = |task: BackgroundTask| {
             let error = self.state(task).lock().error.clone()?;
@@ -155,7 +155,7 @@ impl BackgroundHealth {
             .collect()
     }
 
-    /// Number of runs of a task that failed.
+    /// Failed runs of a task.
     pub fn failures_count(&self, task: BackgroundTask) -> u64 {
         self.state(task).lock().failures_count
     }

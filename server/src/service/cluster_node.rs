@@ -1,6 +1,6 @@
-//! This process as a node of a cluster: three threads, one that applies the log, one that gives
-//! signs of life, one that exchanges the counts of rate limits, and what the rest of the service
-//! asks of them.
+//! This process as a node of a cluster: three threads, one that applies the log, one that sends
+//! heartbeats, one that exchanges the counts of rate limits; and their interface to the rest of the
+//! service.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,7 +30,7 @@ const PANIC_PAUSE: Duration = Duration::from_secs(1);
 const FAILURE_PAUSE: Duration = Duration::from_millis(200);
 /// Time between signs of life.
 const BEAT_PERIOD: Duration = Duration::from_secs(BEAT_SECONDS);
-/// Beats that may be missed before the state says so.
+/// Missed heartbeats before the state reports them.
 const MISSED_BEATS: u32 = 3;
 /// Time between two looks at what other nodes have applied.
 const CONFIRM_PERIOD: Duration = Duration::from_millis(5);
@@ -40,7 +40,7 @@ const LIMITS_PERIOD: Duration = Duration::from_millis(100);
 const HOT_ROUNDS: u32 = 5;
 /// Time between two notes on the disk of how far the log was applied.
 const POSITION_PERIOD: Duration = Duration::from_secs(60);
-/// Time in which a start catches up with the log before it serves.
+/// Maximum time that a start spends on catching up with the log before it serves.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Entry that a node which accepts no requests obeys.
@@ -61,7 +61,7 @@ pub struct ClusterNode {
     waiters_count: AtomicUsize,
     clock: Arc<dyn Clock>,
     started_at: Duration,
-    /// Number of the start.
+    /// Unix milliseconds of the start: another value for each start of the node.
     incarnation: u64,
     /// The way to other nodes for the counts of rate limits.
     exchange: OnceLock<Arc<dyn Exchange>>,
@@ -86,8 +86,8 @@ pub struct ClusterState {
     pub replica: ReplicaStatus,
     /// Name of this node.
     pub name: String,
-    /// Entries that are not applied yet; none while the log is not followed: its end is not known
-    /// then, or nothing is applied any more.
+    /// Entries that are not applied yet; none while the log is not followed: then its end is not
+    /// known, or entries are no longer applied.
     pub lag: Option<u64>,
     /// Reason why the log cannot be reached, or is not followed.
     pub problem: Option<String>,
@@ -153,7 +153,8 @@ impl ClusterNode {
         Ok(Arc::new(Self {
             name: name.unwrap_or_else(|| replica.status().node.to_string()),
             stale_after: (seconds != 0).then(|| Duration::from_secs(seconds.into())),
-            // Keys that were revoked while this node was away must not be accepted before it knows.
+            // Keys that were revoked while this node was away must not be accepted before it has
+            // caught up.
             fresh_until_us: AtomicU64::new(if seconds == 0 { u64::MAX } else { 0 }),
             waiters_count: AtomicUsize::new(0),
             visible: AtomicU64::new(replica.applied()),
@@ -240,8 +241,8 @@ impl ClusterNode {
         }
     }
 
-    /// Returns true if keys may have been revoked that this node knows nothing of, as it has heard
-    /// nothing from the log. Cost: one relaxed load.
+    /// Returns true if keys may have been revoked without this node's knowledge, because the log
+    /// was silent for too long. Cost: one relaxed load.
     #[inline]
     pub fn is_fenced(&self, now: Moment) -> bool {
         self.fresh_until_us.load(Ordering::Relaxed) <= now.monotonic_us
@@ -275,8 +276,8 @@ impl ClusterNode {
     /// The nodes that have not said yet that they obey the last change of keys, a sentence each.
     pub fn unconfirmed(&self) -> Vec<String> {
         let now = self.clock.now();
-        // Not the last entry: that may be a beat of another node, which then has no reason to tell
-        // before its next one that it has applied it.
+        // Not the last entry: that may be the heartbeat of another node. That node would then have
+        // no reason to report before its next heartbeat that it has applied the change.
         let nodes = self.unconfirmed_at(self.replica.keys_changed_at());
         nodes.iter().map(|it| it.sentence(now)).collect()
     }
@@ -315,7 +316,7 @@ impl ClusterNode {
     }
 
     /// Accepts keys for some time from the beginning of a beat on that has come back, unless the
-    /// wall clock has jumped meanwhile: the machine may have been paused for any time.
+    /// wall clock has jumped since: the machine may have been paused for any time.
     fn renew(&self, began: Moment, jumps_count: u64) {
         let Some(after) = self.stale_after else {
             return;
@@ -334,12 +335,12 @@ impl ClusterNode {
         }
     }
 
-    /// Tells all nodes that one does not come back, once it certainly accepts no keys. Returns
-    /// false if it is heard meanwhile. Works without the threads, too.
+    /// Removes a node that does not come back from the list of all nodes, once it certainly accepts
+    /// no keys. Returns false if it is heard before. Works without the threads, too.
     pub fn forget(&self, node: NodeId) -> subcat_engine::Result<bool> {
         let began = time_of(self.clock.now());
         while !self.is_stopping.load(Ordering::Acquire) {
-            // Before the look: what is heard later is after this entry.
+            // Before the look: news that arrives later is after this entry.
             let as_of = self.replica.applied();
             let nodes = self.replica.status().nodes;
             let Some(status) = nodes.iter().find(|it| it.node == node) else {
@@ -402,7 +403,7 @@ impl ClusterNode {
     }
 
     /// Lag behind the log; `None` while it is not followed: that of [`ClusterNode::state`]. Cost:
-    /// some locks that are held for a moment, as anybody may ask at any rate.
+    /// some briefly held locks, because clients may call this at any rate.
     pub fn lag(&self) -> Option<u64> {
         let progress = self.replica.progress();
         let now = time_of(self.clock.now());
@@ -419,8 +420,8 @@ impl ClusterNode {
         last_entry.saturating_sub(applied)
     }
 
-    /// Time without a beat of this node, if that is longer than it may be: an append that nobody
-    /// answers is tried for seconds before it is an error.
+    /// Time without a beat of this node, if that is longer than it may be: an append without an
+    /// answer is tried for seconds before it is an error.
     fn silent_for(&self, fresh_as_of: Option<Duration>, now: Duration) -> Option<Duration> {
         let silent_for = now.saturating_sub(fresh_as_of.unwrap_or(self.started_at));
         (BEAT_PERIOD * MISSED_BEATS < silent_for).then_some(silent_for)
@@ -447,7 +448,7 @@ impl ClusterNode {
         }
     }
 
-    /// Lets the table of keys follow what was applied.
+    /// Updates the table of keys to the applied entries.
     fn refresh(&self, credentials: &Credentials) {
         let _in_order = self.refreshing.lock();
         let applied = self.replica.obeyed();
@@ -475,7 +476,7 @@ impl ClusterNode {
             let began = self.clock.now();
             let promise = self.promise(began, is_renewed);
             let beaten = self.give_sign(self.visible.load(Ordering::Acquire), promise);
-            // The table of keys first: what it lacks may be a revocation.
+            // The table of keys first: a change that it lacks may be a revocation.
             self.refresh(credentials);
             if beaten.is_ok() && is_renewed {
                 self.renew(began, jumps_count);
@@ -609,7 +610,7 @@ impl ClusterThreads {
             // A panic was logged by the hook.
             let _ = thread.join();
         }
-        // Requests have ended: nobody needs to wait for this node.
+        // Requests have ended: the other nodes need not wait for this one.
         if self.node.appending.reason().is_none() {
             let promise = self.node.promise(self.node.clock.now(), false);
             let _ = self.node.give_sign(ACCEPTS_NOTHING, promise);

@@ -1,4 +1,4 @@
-//! Messages by which nodes tell each other their counts of rate limit windows.
+//! Messages between nodes with their counts of rate limit windows.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -8,8 +8,8 @@
 //! | 8 | tick at which the message was made |
 //! | 25 each | kind (1), id (8), seconds (4), tick at which the window opened (8), requests (4) |
 //!
-//! A kind is 0, a key, or 1, an account; the seconds are those of an account's window, of which
-//! 0 is the server's length.
+//! A kind is 0, a key, or 1, an account; the seconds are the length of an account's window, where 0
+//! is the server's length.
 //!
 //! Integers are little-endian.
 

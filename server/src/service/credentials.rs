@@ -1,8 +1,8 @@
 //! Accounts and API keys: the only place that changes them.
 //!
 //! A change of an account or a key is two steps: the event is made durable in the engine, then the
-//! table that requests are checked against follows. Both happen here, so no caller can
-//! forget the second one and go on serving a revoked key.
+//! table that requests are checked against follows. Both happen here, so no caller can forget the
+//! second one and keep serving a revoked key.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ pub enum Actor<'a> {
 }
 
 impl Actor<'_> {
-    /// Its name in the audit log.
+    /// Name of the author in the audit log.
     pub fn as_str(&self) -> &str {
         match self {
             Self::CommandLine => "command line",
@@ -38,8 +38,7 @@ impl Actor<'_> {
 /// The accounts and keys of an open catalog, and the table of keys made from them.
 ///
 /// INVARIANT: when a change has returned, `key_table` agrees with the engine: it holds every key
-/// that is not revoked, or only from a later moment on, and whose account, if it has one, is
-/// enabled. After an error that leaves
+/// that is not revoked yet and does not belong to a disabled account. After an error that leaves
 /// open whether the change is durable, [`Credentials::settle`] restores that.
 pub struct Credentials {
     engine: Arc<Engine>,
@@ -49,16 +48,16 @@ pub struct Credentials {
     updating: Mutex<()>,
     /// Held while roles change and accounts are disabled.
     administering: Mutex<()>,
-    /// True after a change that failed: it may be durable all the same.
+    /// True after a failed change: it may be durable nevertheless.
     is_unsettled: AtomicBool,
     confirm: OnceLock<ConfirmFn>,
 }
 
-/// Waits until every node of a cluster obeys what was applied here.
+/// Waits until every node of a cluster obeys the changes that were applied here.
 pub type ConfirmFn = Box<dyn Fn() + Send + Sync>;
 
 impl Credentials {
-    /// The accounts and keys that `engine` knows now.
+    /// The current accounts and keys of `engine`.
     pub fn new(engine: Arc<Engine>) -> Self {
         let credentials = Self {
             engine,
@@ -77,8 +76,8 @@ impl Credentials {
         &self.key_table
     }
 
-    /// The right to change roles and to disable accounts, which one caller has at a time: what it
-    /// checks first still holds when the change is made.
+    /// The right to change roles and to disable accounts. One caller has it at a time, so that its
+    /// checks still hold when the change is made.
     pub fn administering(&self) -> MutexGuard<'_, ()> {
         self.administering.lock()
     }
@@ -211,7 +210,7 @@ impl Credentials {
         }
     }
 
-    /// Returns true if a key is revoked by now, whatever the clock says: a revocation stores its
+    /// Returns true if a key is revoked by now, whatever the clock shows: a revocation stores its
     /// moment as the latest one in the same transaction, and a rolled key's end lies behind it.
     fn is_revoked(&self, api_key: &ApiKey) -> bool {
         let Some(at) = api_key.revoked_at else {
@@ -237,7 +236,7 @@ impl Credentials {
     }
 }
 
-/// Returns true for a change after which requests are refused that were accepted.
+/// Returns true for a change that makes the server refuse requests that it accepted before.
 const fn ends_keys(change: &Change) -> bool {
     matches!(
         change,

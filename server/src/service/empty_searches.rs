@@ -1,5 +1,5 @@
-//! The latest searches that found nothing, for administrators: what people look for and the catalog
-//! does not have.
+//! The latest searches that found nothing, for administrators: they show which titles people miss
+//! in the catalog.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::limits::EMPTY_SEARCHES_MAX;
 /// A search without results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmptySearch {
-    /// Its parameters, decoded and shortened.
+    /// Parameters of the search, decoded and shortened.
     pub parameters: String,
     /// Time of the latest one.
     pub at: Timestamp,
-    /// Number of times that it was noted.
+    /// Count of its occurrences.
     pub count: u64,
 }
 

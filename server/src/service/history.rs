@@ -1,4 +1,4 @@
-//! Figures of the last minutes, hours and days, for the console: what the counters have gained in
+//! Figures of the last minutes, hours and days, for the console: the increase of the counters in
 //! each. Days outlive the process: each minute with requests stores those of its day.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use super::metrics::{LATENCY_BUCKETS_US, Metrics, Route};
 use crate::limits::{HISTORY_DAYS_MAX, HISTORY_HOURS_MAX, HISTORY_MINUTES_MAX};
 use crate::upstream::{FetchCounts, FetchOutcome};
 
-/// Number of the order of stored figures; those of another order are not shown.
+/// Version of the order of stored figures. Figures of another version are not shown.
 const STORED_ORDER: u64 = 1;
 const _: () = assert!(STORED_FIGURES <= FIGURES_MAX);
 const _: () = assert!(HISTORY_DAYS_MAX as u32 == FIGURE_DAYS_MAX);
@@ -40,13 +40,13 @@ pub enum Gain {
     FetchFailures = 7,
 }
 
-/// Number of [`Gain`]s.
+/// Count of [`Gain`]s.
 const GAINS_COUNT: usize = 8;
 
 /// Searches by the time that they took, as [`LATENCY_BUCKETS_US`].
 type LatencyCounts = [u64; LATENCY_BUCKETS_US.len() + 1];
 
-/// Counters at one moment, or what they gained in a period.
+/// Counters at one moment, or their increase in a period.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Figures {
     gains: [u64; GAINS_COUNT],
@@ -124,8 +124,7 @@ impl Figures {
     }
 }
 
-/// Upper end of the bucket below which this percentage of the answers is; `None` without answers,
-/// or beyond the last bucket.
+/// Upper end of the bucket of this percentile; `None` without answers, or beyond the last bucket.
 pub fn latency_quantile_us(counts: &[u64], percent: u64) -> Option<u64> {
     let total: u64 = counts.iter().sum();
     let wanted = (total * percent).div_ceil(100);
@@ -142,10 +141,10 @@ pub fn latency_quantile_us(counts: &[u64], percent: u64) -> Option<u64> {
     None
 }
 
-/// A minute, an hour or a day, and what was counted in it.
+/// A minute, an hour or a day, with its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period {
-    /// Its first second.
+    /// First second of the period.
     pub start: Timestamp,
     /// Counts of the period.
     pub figures: Figures,
@@ -153,7 +152,7 @@ pub struct Period {
     pub disk_bytes: u64,
 }
 
-/// Numbers of a stored day: the order, the bytes of the disk, gains, latencies.
+/// Length of a stored day: the order, the bytes of the disk, gains, latencies.
 const STORED_FIGURES: usize = 2 + GAINS_COUNT + LATENCY_BUCKETS_US.len() + 1;
 
 impl Period {
@@ -201,7 +200,7 @@ struct Periods {
 }
 
 impl History {
-    /// A history that goes on with the stored figures of days.
+    /// A history that continues the stored figures of days.
     pub fn of_days(stored: &[(Day, Vec<u64>)]) -> Self {
         let days = stored.iter();
         let days = days.filter_map(|(day, figures)| Period::from_stored(*day, figures));

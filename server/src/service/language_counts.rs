@@ -9,7 +9,7 @@ use subcat_engine::{LanguageTerm, Snapshot};
 use crate::limits::{LANGUAGE_COUNTS_AGE_MAX, LANGUAGES_COUNTED_MAX};
 use crate::runtime::Moment;
 
-/// Number of active records by language and region.
+/// Active records by language and region.
 pub type LanguageCounts = Arc<BTreeMap<LanguageTerm, u64>>;
 
 /// The last counts.

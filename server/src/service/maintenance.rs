@@ -99,7 +99,7 @@ impl Maintenance {
         })
     }
 
-    /// Starts no further work that may take long, and ends a merge that is under way. Never waits.
+    /// Starts no more long work, and ends a running merge. Never waits.
     pub fn wind_down(&self) {
         self.service.engine.catalog().stop_merging();
         for thread in &self.others {
@@ -205,7 +205,7 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     if is_last {
         // A batch that the other thread is storing just now is recognised by its number.
         store_usage(service)?;
-        // The event also stores the observed time, so that the next process knows it.
+        // The event also stores the observed time for the next process.
         drop_expired_sessions(service)?;
     }
     Ok(())
@@ -236,8 +236,8 @@ pub fn log_damage(engine: &Engine) {
     }
 }
 
-/// Stores the usage of keys, batch by batch. A batch whose commit failed is submitted again in the
-/// next run; if it was stored after all, the engine recognises its number and skips it.
+/// Stores the usage of keys, batch by batch. After a failed commit a batch is submitted again in
+/// the next run; if it was stored after all, the engine recognises its number and skips it.
 fn store_usage(service: &Service) -> subcat_engine::Result<()> {
     // The number of the last batch may still be on its way here.
     if service.cluster().is_some_and(|node| !node.has_caught_up()) {

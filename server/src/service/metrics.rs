@@ -23,7 +23,7 @@ pub enum Route {
     Page = 5,
     /// Rejected by the HTTP layer, with any path.
     Refused = 6,
-    /// Below an address, whose path is never shown.
+    /// Below an address. The path is never shown.
     Address = 7,
     /// `/api/subtitles/{subtitle_id}/files`.
     Files = 8,
@@ -43,7 +43,7 @@ impl Route {
         Self::Files,
     ];
 
-    /// Its name in metrics.
+    /// Name of the route in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Health => "health",
@@ -58,7 +58,7 @@ impl Route {
         }
     }
 
-    /// The path of its requests as it is shown; `None` if they have several.
+    /// The displayed path of its requests; `None` if they have several.
     pub const fn path(self) -> Option<&'static str> {
         match self {
             Self::Health => Some("/api/health"),
@@ -130,7 +130,7 @@ pub struct RouteMetrics {
 }
 
 impl RouteMetrics {
-    /// Answers with a status of which `is_meant` is true; statuses without a counter of their own
+    /// Answers with the statuses that `is_meant` accepts. Statuses without a counter of their own
     /// are 0.
     pub fn answers_count(&self, is_meant: impl Fn(u16) -> bool) -> u64 {
         let meant = STATUSES.iter().zip(&self.answers);
@@ -154,7 +154,7 @@ pub struct LatencyMetrics {
     pub us_sum: Counter,
 }
 
-/// The classes of statuses by which times are counted.
+/// The classes of statuses that times are counted by.
 pub const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// Counters of one worker, on cache lines of its own: 128 bytes, because processors fetch lines in
@@ -176,11 +176,11 @@ pub struct WorkerMetrics {
     pub file_bytes: Counter,
     /// Downloads that were counted.
     pub downloads: Counter,
-    /// Requests whose handling panicked.
+    /// Requests that ended in a panic of their handler.
     pub panics: Counter,
     /// Requests counted for access log and traces, while there is one of them.
     pub reported_requests: Counter,
-    /// Monotonic microsecond of the last tick, of which there is one a second; 0 before the first.
+    /// Monotonic microsecond of the last tick (one per second); 0 before the first.
     pub ticked_us: Counter,
 }
 

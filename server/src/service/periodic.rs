@@ -34,7 +34,7 @@ impl StopFlag {
         self.changed.notify_all();
     }
 
-    /// Waits for the flag, for at most `period`. Returns true if it is set.
+    /// Waits for the flag, for up to `period`. Returns true if it is set.
     fn wait(&self, period: Duration) -> bool {
         let mut is_set = self.is_set.lock();
         // A spurious wake-up only makes a run come early.
@@ -67,7 +67,7 @@ impl PeriodicTask {
         let (sender, ended) = channel();
         let run_all = move || {
             let _until_the_end = sender;
-            // If the priority stays as it is, only fairness suffers.
+            // If the priority cannot be lowered, only fairness suffers.
             let _ = Priority::Behind.enter();
             loop {
                 let is_last = signal.wait(period);
@@ -94,8 +94,8 @@ impl PeriodicTask {
         self.stop.set();
     }
 
-    /// Asks for the last run and waits for its end, for at most `limit`. Returns false if the
-    /// thread is still running then.
+    /// Asks for the last run and waits for its end, for up to `limit`. Returns false if the thread
+    /// is still running then.
     pub(super) fn stop(self, limit: Duration) -> bool {
         self.finish();
         let ended = self.ended.into_inner().recv_timeout(limit);

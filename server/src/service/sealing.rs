@@ -1,12 +1,12 @@
-//! The sealing key at the start of a server: it is made where there is none, and what older
-//! programs have stored unsealed is sealed.
+//! The sealing key at the start of a server. A missing key is created, and secrets that older
+//! programs have stored unsealed are sealed.
 
 use subcat_engine::{AccountId, Engine, SecondStep, StateEvent, StepSecret, error_chain};
 
 use crate::auth::SealingKey;
 
-/// The sealing key of a data directory; a new one if it has none. A node of a cluster makes none:
-/// each would seal with another one.
+/// The sealing key of a data directory; a new one if it has none. A node of a cluster creates none:
+/// otherwise each node would seal with a key of its own.
 pub(super) fn key_of(engine: &Engine) -> Option<SealingKey> {
     let is_node = engine.log_position().is_some();
     let key = if is_node {
@@ -47,7 +47,7 @@ pub(super) fn key_of(engine: &Engine) -> Option<SealingKey> {
     key
 }
 
-/// Seals the secrets that an older program has stored as they are.
+/// Seals the secrets that an older program has stored unsealed.
 fn seal_plain(engine: &Engine, key: &SealingKey) {
     let sealed = |(id, second): (AccountId, SecondStep)| match second.secret {
         StepSecret::Plain(secret) => Some(StateEvent::SealSecret(id, key.seal(id, &secret))),

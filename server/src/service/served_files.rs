@@ -1,4 +1,4 @@
-//! Files that were served, for the order in which cached files are evicted.
+//! Files that were served, for the eviction order of cached files.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,8 +30,8 @@ impl ServedFiles {
         self.is_wanted.load(Ordering::Relaxed)
     }
 
-    /// Notes what was served, and leaves `contents` empty. What exceeds the bound is not noted:
-    /// then it counts as served a little earlier.
+    /// Notes served contents, and leaves `contents` empty. Those beyond the bound are not noted:
+    /// they count as served a little earlier.
     pub fn put(&self, contents: &mut ContentSet) {
         if !self.is_wanted() {
             contents.clear();
@@ -42,7 +42,7 @@ impl ServedFiles {
         noted.extend(contents.drain().take(room));
     }
 
-    /// Takes out what was noted.
+    /// Takes out the noted contents.
     pub(super) fn take(&self) -> ContentSet {
         std::mem::take(&mut self.contents.lock())
     }

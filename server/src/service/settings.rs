@@ -38,8 +38,8 @@ impl LiveSettings {
         self.origins.load_full()
     }
 
-    /// Replaces the origins of what is in effect: the first ones of all, later ones of what a
-    /// reload applies.
+    /// Replaces the origins of settings in effect: at first those of all, later those of the
+    /// settings that a reload applies.
     pub(super) fn set_origins(&self, loaded: &Origins) {
         let origins = match self.origins() {
             Some(running) => loaded.applied_over(&running),
@@ -86,7 +86,7 @@ impl LiveRateLimits {
         self.account_factor.store(factor, Ordering::Relaxed);
     }
 
-    /// Limit of a key that has none of its own. Cost: one relaxed load.
+    /// Default limit of a key. Cost: one relaxed load.
     pub fn api_key(&self) -> RateLimit {
         let word = self.api_key.load(Ordering::Relaxed);
         RateLimit {
@@ -95,7 +95,7 @@ impl LiveRateLimits {
         }
     }
 
-    /// Limits of keys that have none of their own.
+    /// Limits of keys without a limit of their own.
     pub fn defaults(&self) -> DefaultLimits {
         let api_key = self.api_key();
         let address_key = RateLimit {
@@ -114,7 +114,7 @@ impl LiveRateLimits {
         api_key.limit.unwrap_or_else(default)
     }
 
-    /// Limit of a client's address whose requests have no valid key.
+    /// Limit of a client address, for requests without a valid key.
     pub fn address(&self) -> RateLimit {
         RateLimit {
             requests: not_zero(self.anonymous_requests.load(Ordering::Relaxed)),
@@ -132,7 +132,7 @@ impl LiveRateLimits {
 /// The requests that get a line in the log, apart from the other settings: every request asks.
 pub struct LiveAccessLog {
     setting: AtomicU8,
-    /// Number of this process, so that names of requests differ from those before a restart.
+    /// Random id of this process, so that names of requests differ from those before a restart.
     process: u32,
 }
 

@@ -33,12 +33,12 @@ pub enum Phase {
     Starting = 0,
     /// Serving.
     Ready = 1,
-    /// Asked to stop: finishing the requests under way.
+    /// Asked to stop: finishing requests in progress.
     Draining = 2,
 }
 
 impl Phase {
-    /// Its name in the answer of `/api/health`: `ok` when ready.
+    /// Name in the answer of `/api/health`: `ok` when ready.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -92,21 +92,21 @@ pub struct Service {
     /// True if the last look found the disk nearly full.
     is_disk_full: AtomicBool,
     credentials: Arc<Credentials>,
-    /// Opens the secrets of second steps; none on a node of a cluster that was not given it.
+    /// Opens the secrets of second steps; none on a node of a cluster without a copy of it.
     sealing_key: Option<SealingKey>,
     cluster: OnceLock<Arc<ClusterNode>>,
     settings: LiveSettings,
     process: OnceLock<ProcessHooks>,
 }
 
-/// Reads the settings again and applies what a running server can apply.
+/// Reads the settings again and applies the changes that a running server can apply.
 pub type ReloadFn = Box<dyn Fn() -> Result<Reloaded, ConfigError> + Send + Sync>;
 
-/// The process that a service runs in, as far as it needs it. In tests there is none.
+/// Functions of the process that a service runs in. Tests have none.
 pub struct ProcessHooks {
     /// Reads the settings again.
     pub reload: ReloadFn,
-    /// Number of lines that the log has dropped because nobody took them.
+    /// Reads the count of lines that the log has dropped because its queue was full.
     pub dropped_log_lines: fn() -> u64,
 }
 
@@ -145,8 +145,8 @@ pub const REGISTRATION_SETTING: &str = "accounts.registration";
 const CLOCK_LAG_SECONDS: i64 = 60;
 
 impl Service {
-    /// A service over an open engine, with the keys that the engine knows. It does not listen
-    /// until [`crate::http::serve`]. The engine must have `config.workers + 1` counter lanes.
+    /// A service over an open engine, with the keys of the engine. It does not listen until
+    /// [`crate::http::serve`]. The engine must have `config.workers + 1` counter lanes.
     pub fn new(
         config: Config,
         engine: Arc<Engine>,
@@ -247,8 +247,8 @@ impl Service {
         self.settings.set_origins(loaded);
     }
 
-    /// True if anybody may create an account: as the sources of the settings say, or else as an
-    /// administrator has chosen, or else as it is by default.
+    /// True if anybody may create an account: by the settings if they are given, else by the choice
+    /// of an administrator, else by default.
     pub fn is_registration_open(&self) -> bool {
         let chosen = self.engine.accounts().registration();
         let is_set = self.config().accounts.registration == Registration::Open;
@@ -258,8 +258,8 @@ impl Service {
         }
     }
 
-    /// True if a file, a variable or a flag says whether registration is open: what administrators
-    /// have chosen does not count then.
+    /// True if a file, a variable or a flag sets whether registration is open: then the choice of
+    /// administrators does not count.
     pub fn is_registration_set(&self) -> bool {
         let origins = self.origins();
         let origin = origins.as_ref().and_then(|it| it.of(REGISTRATION_SETTING));
@@ -271,14 +271,14 @@ impl Service {
         let _ = self.process.set(process);
     }
 
-    /// Number of lines that the log has dropped.
+    /// Lines that the log has dropped.
     pub fn dropped_log_lines(&self) -> u64 {
         let process = self.process.get();
         process.map_or(0, |process| (process.dropped_log_lines)())
     }
 
-    /// Reads the settings again and applies what can be applied; `None` if there is nothing to read
-    /// them from. Errors: everything that is wrong with them; nothing is changed then.
+    /// Reads the settings again and applies the changes that can be applied; `None` without a
+    /// source. Errors: everything that is wrong with them; then nothing is changed.
     pub fn reload(&self) -> Option<Result<Reloaded, ConfigError>> {
         let process = self.process.get()?;
         Some((process.reload)())
@@ -319,13 +319,13 @@ impl Service {
         }
     }
 
-    /// Keeps what was counted in the minute that has just ended, and at the end of the process in
+    /// Keeps the figures of the minute that has just ended, and at the end of the process those of
     /// the minute that has begun. Called once a second. Errors: the engine's; the next minute
     /// stores the same day.
     pub fn note_history(&self, is_last: bool) -> subcat_engine::Result<()> {
         let read = || {
             let figures = Figures::read(&self.metrics, self.upstream.counts());
-            // Without statistics the size is not known: a disk that fails is told elsewhere.
+            // Without statistics the size is not known. A failing disk is reported elsewhere.
             let stats = self.engine.stats().unwrap_or_default();
             (figures, stats.disk_bytes())
         };
@@ -407,15 +407,14 @@ impl Service {
         self.clock.now().timestamp()
     }
 
-    /// Number of active records by language; of a large catalog up to 15 minutes old.
+    /// Active records by language; of a large catalog up to 15 minutes old.
     pub fn language_counts(&self) -> subcat_engine::Result<LanguageCounts> {
         let snapshot = self.engine.catalog().snapshot();
         self.language_counts.of(&snapshot, self.clock.now())
     }
 
-    /// The second that decides what has expired: `now`, or the latest observed one if the clock was
-    /// set back since, so that nothing that has expired becomes valid again. Cost: one relaxed
-    /// load.
+    /// The second that decides about expiry: `now`, or the latest observed one if the clock was set
+    /// back since, so that nothing that has expired becomes valid again. Cost: one relaxed load.
     pub fn effective_now(&self, now: Timestamp) -> Timestamp {
         let latest = self.latest_second.load(Ordering::Relaxed);
         match Timestamp::from_seconds(latest) {
@@ -424,8 +423,8 @@ impl Service {
         }
     }
 
-    /// Notes an observed second. Called once a second, and with every second at which a key or a
-    /// session was found to have expired, so that a clock that is set back does not revive it.
+    /// Notes an observed second. Called once a second, and whenever a key or a session is found to
+    /// have expired, so that a clock that is set back does not revive it.
     pub fn observe_time(&self, moment: Timestamp) {
         self.latest_second
             .fetch_max(moment.seconds(), Ordering::Relaxed);

@@ -1,13 +1,23 @@
-//! Counts of rate limit windows that the nodes of a cluster tell each other.
+//! Exchanges rate-limit counts between the nodes of a cluster.
 //!
-//! A node tells of each window how many requests it admitted itself; it adds what the others tell
-//! to its own window. What it added is remembered here and not in the window, so that a request
-//! takes no longer than on a single node. Counts are cumulative and are repeated for a while: a
-//! lost message is made up for by the next one.
+//! For each window a node publishes the number of requests that it admitted itself, and adds the
+//! counts of the other nodes to its own window. The share of the others is remembered here and not
+//! in the window, so that a request takes no longer than on a single node. Counts are cumulative
+//! and are repeated for a while: the next message makes up for a lost one.
 //!
-//! A round looks at all windows. What the nodes admit between two of them they admit without
-//! knowing of each other, beyond the limit if a window fills up meanwhile. So one that may do so
-//! before the next round is *hot*: short rounds in between exchange the counts of those alone.
+//! An example with nodes A and B, and a key with 100 requests a minute. Requests are checked
+//! against `window`; `added` is the share of the other node; a node sends `window - added`.
+//!
+//! | step | A: window, added, sends | B: window, added, sends |
+//! |---|---|---|
+//! | A admits 10, B admits 5 | 10, 0, 10 | 5, 0, 5 |
+//! | each hears the other | 15, 5, 10 | 15, 10, 5 |
+//! | A admits 3, its message is lost | 18, 5, 13 | 15, 10, 5 |
+//! | A admits 2, B hears 15 instead of 10 and adds 5 | 20, 5, 15 | 20, 15, 5 |
+//!
+//! A round covers all windows. Between two rounds the nodes do not know what the others admit, and
+//! together they exceed the limit if a window fills up before the next round. A window that may do
+//! so is *hot*: short rounds in between exchange the counts of hot windows alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,18 +31,18 @@ use crate::limiter::{OpenWindow, TICKS_PER_SECOND, Window, tick};
 use crate::limits::{COUNTING_NODES_MAX, COUNTS_SENT_MAX, HOT_WINDOWS_MAX};
 use crate::runtime::Moment;
 
-/// Ticks for which a count that no longer changes is repeated.
+/// Ticks during which an unchanged count is repeated.
 const REPEAT_TICKS: u64 = 2 * TICKS_PER_SECOND;
-/// Ticks by which the window of another node may be older than the one here and still be the same.
-/// A window opens on other nodes when they hear of it, and ends there later by as much.
+/// Maximum age difference, in ticks, of the window of another node and the same window here. A
+/// window opens on other nodes when they hear of it, and ends there later by as much.
 const SAME_TICKS: u64 = TICKS_PER_SECOND / 2;
-/// Ticks for which what was added is remembered after a window has ended.
+/// Ticks during which the added counts are remembered after a window has ended.
 const KEEP_TICKS: u64 = 10 * TICKS_PER_SECOND;
-/// Ticks between two looks for what need not be remembered any more.
+/// Ticks between two sweeps of what is no longer needed.
 const SWEEP_TICKS: u64 = 10 * TICKS_PER_SECOND;
 
-/// Rounds for which the requests of the last one must be left in a window that is not hot: a burst
-/// grows, and what is known of other nodes is a round old.
+/// Rounds of growth, each as large as the last one, that must fit into a window that is not hot: a
+/// burst grows, and the counts of other nodes are a round old.
 const HOT_ROUNDS: u32 = 4;
 
 /// Bookkeeping of one node.
@@ -40,8 +50,8 @@ pub struct SharedCounts {
     node: NodeId,
     incarnation: u64,
     tracks: HashMap<WindowOwner, WindowTrack, foldhash::fast::RandomState>,
-    /// Counts of windows that have no track: those of keys that were not used here yet, and of keys
-    /// that are not known here.
+    /// Counts of windows without a track, because their keys were not used here yet, or are not
+    /// known here.
     untracked: HeardCounts,
     /// Windows that may be full before the next round.
     hot: Vec<WindowOwner>,
@@ -51,10 +61,10 @@ pub struct SharedCounts {
     swept_tick: u64,
 }
 
-/// Memory of one window.
+/// State of one window on this node.
 struct WindowTrack {
     window: Arc<Window>,
-    /// Its limit as of the last round.
+    /// Limit of the window as of the last round.
     limit: RateLimit,
     /// The window as of the last round, with the requests of all nodes.
     seen: Option<OpenWindow>,
@@ -65,7 +75,7 @@ struct WindowTrack {
     sent: Option<OpenWindow>,
     sent_tick: u64,
     others: Vec<OtherCount>,
-    /// Tick from which on all of this need not be remembered, unless the window is used again.
+    /// Tick after which all of this may be forgotten, unless the window is used again.
     forget_tick: u64,
 }
 
@@ -73,7 +83,7 @@ struct WindowTrack {
 struct OtherCount {
     node: NodeId,
     incarnation: u64,
-    /// Its window.
+    /// Tick at which the other node's window opened.
     opened_tick: u64,
     count: u32,
     /// The window here that the count was added to last.
@@ -81,7 +91,7 @@ struct OtherCount {
     forget_tick: u64,
 }
 
-/// A count as another node told it.
+/// Count that another node has sent.
 #[derive(Clone, Copy)]
 struct HeardCount {
     node: NodeId,
@@ -94,7 +104,7 @@ struct HeardCount {
 
 type HeardCounts = HashMap<WindowOwner, Vec<HeardCount>, foldhash::fast::RandomState>;
 
-/// A window, and the moment at which it is looked at.
+/// A window at one moment.
 #[derive(Clone, Copy)]
 struct WindowNow<'a> {
     window: &'a Window,
@@ -103,7 +113,7 @@ struct WindowNow<'a> {
 }
 
 impl SharedCounts {
-    /// Nothing is known yet. `incarnation` is another one for each start of the node.
+    /// Empty state. `incarnation` differs for each start of the node.
     pub fn new(node: NodeId, incarnation: u64) -> Self {
         Self {
             node,
@@ -122,9 +132,8 @@ impl SharedCounts {
         !self.hot.is_empty()
     }
 
-    /// A round: adds what the other nodes have told since the last one, and tells them what was
-    /// admitted here. Cost: a walk over all windows, and for each that is open a look-up of what is
-    /// remembered of it.
+    /// A round: adds the counts of the other nodes since the last one, and publishes those of this
+    /// node. Cost: a walk over all windows, and for each open one a look-up of its track.
     pub fn exchange(
         &mut self,
         key_table: &KeyTable,
@@ -183,7 +192,7 @@ impl SharedCounts {
         self.tell(exchange, MessageKind::ShortRound, tick(now));
     }
 
-    /// Adds what the other nodes have told.
+    /// Adds the counts that the other nodes have sent.
     fn hear(&mut self, exchange: &dyn Exchange, now: Moment) {
         for body in exchange.take() {
             let Some(message) = CountMessage::decode(&body) else {
@@ -218,7 +227,7 @@ impl SharedCounts {
         }
         let mut counts = std::mem::take(&mut self.counts);
         if COUNTS_SENT_MAX < counts.len() {
-            // Others in each round: all are told in turn while they are repeated.
+            // Others in each round: all get their turn while they are repeated.
             let first_idx = self.rounds.wrapping_mul(COUNTS_SENT_MAX) % counts.len();
             counts.rotate_left(first_idx);
             counts.truncate(COUNTS_SENT_MAX);
@@ -233,7 +242,7 @@ impl SharedCounts {
         self.counts = message.counts;
     }
 
-    /// Forgets windows that ended, and nodes that have not told of them for as long.
+    /// Forgets windows that ended, and nodes that sent no count of them for as long.
     fn sweep(&mut self, tick: u64) {
         if tick < self.swept_tick + SWEEP_TICKS {
             return;
@@ -251,7 +260,7 @@ impl WindowNow<'_> {
         self.window.open(self.limit, self.now)
     }
 
-    /// Tick after which nobody has a window that is open now.
+    /// Tick after which no node has a window that is open now.
     fn forget_tick(self) -> u64 {
         let window_ticks = u64::from(self.limit.window_seconds.get()) * TICKS_PER_SECOND;
         tick(self.now) + window_ticks + KEEP_TICKS
@@ -273,7 +282,7 @@ impl WindowTrack {
         }
     }
 
-    /// Adds what another node has admitted since it told last.
+    /// Adds what another node has admitted since its last message.
     fn hear(&mut self, heard: &HeardCount, now: Moment) {
         let here = WindowNow {
             window: &self.window,
@@ -300,8 +309,8 @@ impl WindowTrack {
         let opened_tick = here.open().map(|open| open.opened_tick);
         let age_ticks = opened_tick.map_or(0, |opened| now_tick.saturating_sub(opened));
         let is_moved = other.added_to_tick.is_some() && other.added_to_tick != opened_tick;
-        // The window here ended a little later than that of the other node: what was added to it
-        // belongs to the next one.
+        // The window here ended a little later than that of the other node: the requests added to
+        // it belong to the next one.
         let counted = if is_moved && heard.age_ticks <= age_ticks + SAME_TICKS {
             0
         } else {
@@ -372,7 +381,7 @@ impl WindowTrack {
     }
 }
 
-/// State of what is known of a node; `None` if there are too many nodes.
+/// The last count of a node; `None` if there are too many nodes.
 fn other_of<'a>(others: &'a mut Vec<OtherCount>, heard: &HeardCount) -> Option<&'a mut OtherCount> {
     if let Some(known_idx) = others.iter().position(|it| it.node == heard.node) {
         return Some(&mut others[known_idx]);
@@ -620,7 +629,7 @@ mod tests {
         assert!(cluster.request(2));
         cluster.pass(1_000);
         assert_eq!([0, 1, 2].map(|idx| cluster.count(idx)), [1, 1, 1]);
-        // What is remembered of a window goes with it.
+        // The track of a window is forgotten with it.
         cluster.pass(200_000);
         assert!(
             cluster

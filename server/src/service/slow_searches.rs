@@ -19,7 +19,7 @@ pub struct SlowSearch {
     pub at: Timestamp,
     /// From the request's head to the answer's.
     pub duration_us: u64,
-    /// Its parameters, decoded and shortened: `query=dark s01e02 year=2017`.
+    /// Parameters of the search, decoded and shortened: `query=dark s01e02 year=2017`.
     pub parameters: String,
     /// The key of the request; none for a search on a page.
     pub api_key: Option<ApiKeyId>,

@@ -64,7 +64,7 @@ impl UsageQueue {
     }
 
     /// The next batch to store: the last one once more, until it is [`UsageQueue::stored`]; else
-    /// what was handed over so far, up to [`USAGE_DELTAS_MAX`] sums. `None` when there is nothing.
+    /// the usage handed over so far, up to [`USAGE_DELTAS_MAX`] sums. `None` when there is nothing.
     ///
     /// `last_number` is that of the last batch that was stored.
     pub fn batch(&self, last_number: u64) -> Option<UsageBatch> {

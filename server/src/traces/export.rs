@@ -22,9 +22,9 @@ use crate::limits::SPANS_SENT_AT_ONCE;
 use crate::runtime::ControlHandle;
 use crate::upstream::ensure_resolvable;
 
-/// Time that a span waits for others to be sent with it, at most.
+/// Maximum time that a span waits for others to be sent with it.
 const BATCH_PAUSE: Duration = Duration::from_secs(1);
-/// Time in which the collector must take a batch, attempts after failures included.
+/// Time limit for sending a batch to the collector, retries included.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Starts the task that sends the spans of the queue to the collector at `url`.
@@ -36,7 +36,7 @@ pub(super) fn start(
     control: &ControlHandle,
 ) -> Result<JoinHandle<()>, TracerError> {
     ensure_resolvable("traces.url", url).map_err(|error| TracerError(error.into()))?;
-    // Fails if a provider is installed already, which is as good.
+    // Fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = Client::builder()
         .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
@@ -81,7 +81,7 @@ async fn export(exporter: SpanExporter, mut queue: SpanQueue) {
     }
 }
 
-/// Counts what was sent or not, and logs when the collector begins to fail or to work.
+/// Counts sent and failed spans, and logs when the collector begins to fail or to work.
 fn note(queue: &SpanQueue, sent: &OTelSdkResult, count: u64, was_failing: bool) {
     let counter = match sent {
         Ok(()) => &queue.counts.sent,

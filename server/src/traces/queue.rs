@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::span::TraceSpan;
 
-/// Numbers of spans since the process started.
+/// Counts of spans since the process started.
 #[derive(Debug, Default)]
 pub(super) struct SpanCounts {
     pub(super) sent: AtomicU64,

@@ -7,9 +7,9 @@ use crate::runtime::Moment;
 /// A span that has begun: its identity, until its facts are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenSpan {
-    /// Number of the trace that it belongs to; not 0.
+    /// Id of the trace that it belongs to; not 0.
     pub trace_id: u128,
-    /// Number of the span; not 0.
+    /// Id of the span; not 0.
     pub span_id: u64,
     /// The span that it is a part of, if any.
     pub parent_id: Option<u64>,
@@ -24,7 +24,7 @@ pub struct SpanFacts {
     pub name: Cow<'static, str>,
     /// Kind of the work.
     pub kind: SpanKind,
-    /// The time at which it began.
+    /// Start of the span.
     pub started: Moment,
     /// Microseconds that it took.
     pub took_us: u64,
@@ -69,7 +69,7 @@ pub enum Attribute {
 /// A span that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraceSpan {
-    /// Its identity.
+    /// Identity of the span.
     pub open: OpenSpan,
     /// Everything else.
     pub facts: SpanFacts,

@@ -3,9 +3,9 @@
 /// The span of a caller that a request is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceParent {
-    /// Number of the trace; not 0.
+    /// Id of the trace; not 0.
     pub trace_id: u128,
-    /// Number of the caller's span; not 0.
+    /// Id of the caller's span; not 0.
     pub span_id: u64,
     /// True if the caller records its span.
     pub is_sampled: bool,
@@ -13,7 +13,7 @@ pub struct TraceParent {
 
 impl TraceParent {
     /// Reads the value of the field: `00-TRACE-SPAN-FLAGS` in lower-case hexadecimal digits. Later
-    /// versions begin alike and may go on; `None` for anything else, which counts as no field.
+    /// versions begin alike and may be longer; `None` for anything else, which counts as no field.
     ///
     /// ```
     /// use subcat_server::traces::TraceParent;

@@ -36,7 +36,7 @@ impl Tracer {
         }
     }
 
-    /// A tracer as the settings say, and the task that sends its spans to their collector.
+    /// Starts a tracer with these settings, and the task that sends its spans to the collector.
     ///
     /// Errors: the collector's host cannot be looked up, or there is no TLS.
     pub fn start(settings: &TraceSettings, control: &ControlHandle) -> Result<Self, TracerError> {
@@ -48,7 +48,7 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// A tracer, and the queue that its spans go to.
+    /// A tracer, and the queue of its spans.
     fn with_queue(every: u32) -> (Self, SpanQueue) {
         let (queue, entries) = mpsc::channel(SPANS_QUEUED_MAX);
         let tracer = Self {
@@ -97,7 +97,7 @@ impl Tracer {
         })
     }
 
-    /// A span that is part of another one.
+    /// A span inside another one.
     pub fn begin_part(&self, whole: &OpenSpan) -> OpenSpan {
         OpenSpan {
             trace_id: whole.trace_id,
@@ -125,17 +125,17 @@ impl Tracer {
         }
     }
 
-    /// Number of spans that the collector has taken.
+    /// Spans that the collector has accepted.
     pub fn sent_count(&self) -> u64 {
         self.counts.sent.load(Ordering::Relaxed)
     }
 
-    /// Number of spans that were dropped: the queue was full, or the collector did not take them.
+    /// Spans that were dropped: the queue was full, or the collector did not accept them.
     pub fn dropped_count(&self) -> u64 {
         self.counts.dropped.load(Ordering::Relaxed)
     }
 
-    /// Sends what is queued, for at most `limit`. Called before the process ends.
+    /// Sends what is queued, for up to `limit`. Called before the process ends.
     pub async fn finish(&self, limit: Duration) {
         let exporting = self.exporting.lock().take();
         let (Some(queue), Some(exporting)) = (&self.queue, exporting) else {
@@ -216,7 +216,7 @@ mod tests {
         assert!(Tracer::off().begin().is_none());
     }
 
-    /// A collector that is slow or gone must neither stop a worker nor fill its memory.
+    /// A slow or missing collector must neither stop a worker nor fill its memory.
     #[test]
     fn spans_that_find_no_place_are_dropped_and_counted() {
         let (tracer, mut queue) = Tracer::with_queue(1);

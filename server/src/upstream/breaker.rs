@@ -77,7 +77,7 @@ impl Breaker {
         *self.0.lock() = BreakerState::default();
     }
 
-    /// Records that upstream asks to be left alone for a while.
+    /// Records a suspension that upstream asks for.
     pub(super) fn suspend(&self, pause: Duration, now: Instant) {
         let until = now + pause.min(SUSPENSION_MAX);
         let mut state = self.0.lock();
@@ -167,7 +167,7 @@ mod tests {
         assert!(breaker.refuses(failing(false), at(999)));
         assert!(breaker.refuses(failing(true), at(1999)));
         assert!(!breaker.refuses(failing(false), at(1000)));
-        // Nobody else came.
+        // No other fetch came.
         assert!(breaker.pass(failing(true), at(2000)).unwrap().is_probe());
         assert!(!breaker.pass(Outage::None, at(2001)).unwrap().is_probe());
     }

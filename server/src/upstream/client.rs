@@ -23,7 +23,7 @@ use tokio::time;
 /// Pauses before the second, third and fourth attempt. Chosen here: a dead upstream is reported
 /// after about three seconds instead of holding clients until the timeout.
 const RETRY_PAUSES_MS: [u64; 3] = [200, 600, 1_800];
-/// Time after which an idle connection is closed.
+/// Maximum idle time of a connection.
 const IDLE_SECONDS: u64 = 60;
 
 /// A file as upstream sent it.
@@ -33,7 +33,7 @@ pub(super) struct Fetched {
     pub content: Vec<u8>,
     /// True if it is known to be whole: by its announced length, or by the end of its kind.
     pub is_whole: bool,
-    /// Media type of a document, which the answer says that it is: a page, JSON, XML.
+    /// Media type of the answer, if it is that of a document: a page, JSON, XML.
     pub document_type: Option<String>,
     /// Value of the header `Content-Disposition`.
     pub disposition: Option<Vec<u8>>,
@@ -91,8 +91,8 @@ pub(crate) enum ClientSetupError {
 /// asks public ones.
 const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
-/// Errors: names have to be resolved for the URL, which is `subject`, and the file that says by
-/// whom cannot be read.
+/// Errors: names have to be resolved for the URL, which is `subject`, and the file that names the
+/// resolvers cannot be read.
 pub(crate) fn ensure_resolvable(subject: &'static str, url: &str) -> Result<(), ClientSetupError> {
     ensure_resolvable_by(RESOLVER_FILE, subject, url)
 }
@@ -132,7 +132,7 @@ impl UpstreamClient {
             return Ok(None);
         };
         ensure_resolvable("upstream.url", &url)?;
-        // Fails if a provider is installed already, which is as good.
+        // Fails if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -168,8 +168,8 @@ impl UpstreamClient {
                 AttemptOutcome::Failed(error) => return Err(error),
                 AttemptOutcome::Retry(error) => {
                     let pause_ms = pauses_ms.next().filter(|_| is_retried);
-                    // A connection that fails says that upstream is down. A broken answer says so
-                    // of one file, however often it is asked for: it counts once.
+                    // A failed connection shows that upstream is down. A broken answer concerns one
+                    // file, however often it is requested: it counts once.
                     if pause_ms.is_none() || error == AttemptError::NoConnection {
                         self.counts.record_no_answer(error, release);
                     }
@@ -214,7 +214,7 @@ impl UpstreamClient {
         {
             tracing::warn!(seconds = pause.as_secs(), "upstream asks to be left alone");
             self.counts.breaker.suspend(pause, Instant::now());
-            // To ask again would be what it asks not to do.
+            // A retry would ignore the pause that upstream asks for.
             self.counts.record_rejection(error);
             return AttemptOutcome::Failed(FetchError::Unavailable);
         }
@@ -320,7 +320,7 @@ fn follow_on_same_origin(attempt: Attempt<'_>) -> Action {
     }
 }
 
-/// True if scheme, host and port are equal, or the redirect only goes from http to https.
+/// True if scheme, host and port are equal, or the redirect is only one from http to https.
 fn is_same_origin(first: &Url, next: &Url) -> bool {
     if first.host_str() != next.host_str() {
         return false;
@@ -353,15 +353,14 @@ fn document_type(media_type: &HeaderValue) -> Option<String> {
     is_document.then(|| essence.to_owned())
 }
 
-/// The time that `Retry-After` asks for. Dates are left alone: what upstream's clock says is not
-/// known here.
+/// The pause in `Retry-After`. Dates are ignored: upstream's clock is not known here.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     text.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// A pause of three to five quarters of this length: fetches that failed together must not come
-/// back together.
+/// A pause of three to five quarters of this length: fetches that failed together must not retry
+/// together.
 fn with_jitter(pause_ms: u64) -> Duration {
     let random = RandomState::new().hash_one(pause_ms);
     Duration::from_millis(pause_ms * 3 / 4 + random % (pause_ms / 2).max(1))
@@ -452,8 +451,8 @@ mod tests {
         assert_eq!(seen.lock().len(), 3);
     }
 
-    /// An address to which no connection comes about: a listener whose queue is full. Of one that
-    /// nothing leads to the kernel hears as little. The streams fill the queue.
+    /// An address that accepts no connection: a listener with a full queue. The kernel hears as
+    /// little of it as of an address that leads nowhere. The streams fill the queue.
     fn unroutable() -> (String, TcpListener, Vec<TcpStream>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         rustix::net::listen(&listener, 0).unwrap();
@@ -618,7 +617,7 @@ mod tests {
         }
     }
 
-    /// A body that ends with its connection may have been cut: an archive is asked for again.
+    /// A body that ends with its connection may have been cut: an archive is requested again.
     #[test]
     fn a_body_without_a_length_is_whole_if_its_kind_says_so() {
         let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";

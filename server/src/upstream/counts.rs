@@ -26,7 +26,7 @@ pub enum FetchOutcome {
     Remembered = 5,
     /// Gave up waiting for other fetches to end.
     Busy = 6,
-    /// Not sent, because upstream does not answer or asked to be left alone.
+    /// Not sent, because upstream does not answer or asked for a pause.
     Suspended = 7,
 }
 
@@ -72,12 +72,12 @@ pub struct FetchCounts {
 }
 
 impl FetchCounts {
-    /// Number of requests with this outcome.
+    /// Requests with this outcome.
     pub fn outcome(&self, outcome: FetchOutcome) -> u64 {
         self.outcomes[outcome as usize].load(Ordering::Relaxed)
     }
 
-    /// Number of requests sent upstream, retries included.
+    /// Requests sent upstream, retries included.
     pub fn attempts(&self) -> u64 {
         self.attempts.load(Ordering::Relaxed)
     }
@@ -87,7 +87,7 @@ impl FetchCounts {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Number of fetches in flight, including those that wait for a permit.
+    /// Fetches in flight, including those that wait for a permit.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.load(Ordering::Relaxed)
     }
@@ -111,7 +111,7 @@ impl FetchCounts {
         self.health.lock().outage(release)
     }
 
-    /// Forgets what is known of upstream's health; the counters go on.
+    /// Forgets the known health of upstream, and keeps the counters.
     pub(super) fn forget_health(&self) {
         *self.health.lock() = Health::default();
         self.breaker.close();

@@ -8,8 +8,8 @@ use subcat_engine::ReleaseId;
 use super::fetch_error::FetchError;
 use crate::limits::FETCH_FAILURES_MAX;
 
-/// Releases whose last fetch failed, so that a missing file does not cost a request upstream for
-/// every client that wants it.
+/// Failed fetches by release, so that a missing file does not cost a request upstream for every
+/// client that wants it.
 ///
 /// INVARIANT: every entry of `by_release` has an entry with the same time in `oldest_first`. A
 /// release that failed repeatedly has several; only the newest of them is current.
@@ -20,7 +20,7 @@ pub(super) struct RecentFailures {
 }
 
 impl RecentFailures {
-    /// An empty table whose entries live for `ttl`.
+    /// An empty table of failures that live for `ttl`.
     pub(super) fn new(ttl: Duration) -> Self {
         Self {
             ttl,
@@ -39,7 +39,7 @@ impl RecentFailures {
         }
     }
 
-    /// Number of failures younger than the TTL. Cost: a pass over the table.
+    /// Failures younger than the TTL, counted. Cost: a pass over the table.
     pub(super) fn count(&self, now: Instant) -> usize {
         let is_kept = |at: &Instant| now.duration_since(*at) < self.ttl;
         self.by_release
@@ -60,7 +60,7 @@ impl RecentFailures {
             if !is_over && self.oldest_first.len() <= FETCH_FAILURES_MAX {
                 return;
             }
-            // If the release failed again, a later entry of the queue stands for it.
+            // If the release failed again, it has a later entry in the queue.
             let is_current = self
                 .by_release
                 .get(oldest)

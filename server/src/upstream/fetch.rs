@@ -40,7 +40,7 @@ struct FetchState {
     control: ControlHandle,
 }
 
-/// Access to upstream with the settings in effect. Fetches under way keep theirs.
+/// Access to upstream with the settings in effect. Fetches in flight keep theirs.
 struct UpstreamAccess {
     /// `None` if `upstream.url` is not set, or no client could be built.
     client: Option<UpstreamClient>,
@@ -105,8 +105,9 @@ impl Upstream {
         }
     }
 
-    /// Changes the settings for the fetches that start from now on. Everything that is known of the
-    /// upstream of before (failed releases, its health) is forgotten: it may be another one.
+    /// Changes the settings for the fetches that start from now on. The state of the previous
+    /// upstream (failed releases, its health) is forgotten: the new settings may name another
+    /// server.
     pub fn set(&self, settings: &UpstreamSettings) {
         let state = &self.state;
         let access = UpstreamAccess::new(settings, &state.counts);
@@ -116,7 +117,7 @@ impl Upstream {
     }
 
     /// The file of `release`: the stored one, else [`Upstream::fetch`]. A stored one that is due to
-    /// be fetched again is served all the same while upstream sends no better one.
+    /// be fetched again is still served while upstream sends no better one.
     pub async fn file(
         &self,
         release: &ReleaseId,
@@ -130,11 +131,11 @@ impl Upstream {
         }
     }
 
-    /// Fetches the file of `release`: joins the fetch in flight, or starts one that goes on even
+    /// Fetches the file of `release`: joins the fetch in flight, or starts one that continues even
     /// if the caller leaves. `record_name` is the record's own file name, a hint for the kind of
     /// text.
     ///
-    /// Cost: at most `upstream.timeout_seconds` and the time that storing takes.
+    /// Cost: up to `upstream.timeout_seconds`, and the time that storing takes.
     pub async fn fetch(
         &self,
         release: &ReleaseId,
@@ -145,7 +146,7 @@ impl Upstream {
     }
 
     /// Fetches the file of `release` as [`Upstream::fetch`] does, also if one is stored: its
-    /// content is not available. What is known of it stays if upstream has none.
+    /// content is not available. The stored entry stays if upstream has no file.
     pub async fn fetch_anew(
         &self,
         release: &ReleaseId,
@@ -196,7 +197,7 @@ impl Upstream {
 }
 
 impl FetchState {
-    /// The result if no fetch is needed: a file that was stored meanwhile, or a remembered
+    /// The result if no fetch is needed: a file that another fetch has just stored, or a remembered
     /// failure.
     fn known(&self, release: &ReleaseId) -> Option<Result<CachedFile, FetchError>> {
         // A fetch stores its file before it leaves the flight, so a caller that comes just after
@@ -225,7 +226,7 @@ impl FetchState {
         record_name: Option<&FileName>,
     ) -> Result<CachedFile, FetchError> {
         if let Err(error) = self.engine.files().check_space() {
-            // Do not make upstream send what cannot be stored.
+            // Do not make upstream send a file that cannot be stored.
             let error = error_chain(&error);
             tracing::error!(error, "fetching is suspended");
             self.counts.record_outcome(FetchOutcome::NotStored);
@@ -298,8 +299,8 @@ impl FetchState {
         let (state, release) = (Arc::clone(self), release.clone());
         let storing = move || {
             let content = &fetched.content;
-            // What says that it is a page has to begin as no page does: scripts of upstreams send
-            // files under the media type of their pages.
+            // An answer with the media type of a document must begin as no document does: scripts
+            // of upstreams send files under the media type of their pages.
             let media_type = fetched.document_type.as_deref();
             let is_taken = |file: &RecognisedFile| media_type.is_none() || file.is_certain;
             let Some(recognised) = recognise(content, name_kind).filter(is_taken) else {
@@ -558,7 +559,7 @@ mod tests {
     fn a_silent_upstream_is_given_up_after_the_timeout() {
         let (end, ended) = mpsc::channel::<()>();
         let silence = std::iter::once_with(move || {
-            // Long enough to fail the test, short enough to end it, should nobody give up.
+            // Long enough to fail the test, short enough to end it, if the client never gives up.
             let _ = ended.recv_timeout(Duration::from_secs(15));
             String::new()
         });
@@ -643,7 +644,7 @@ mod tests {
         }
     }
 
-    /// It may be half of the file.
+    /// The text may be half of the file.
     #[test]
     fn a_text_that_ended_with_its_connection_is_fetched_again_after_an_hour() {
         let cut = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{SRT}");
@@ -723,7 +724,7 @@ mod tests {
         }
         counts.record_no_answer(AttemptError::Timeout, &release(7));
         assert_eq!(fixture.upstream.health().state, UpstreamState::Down);
-        // The next one that has not failed finds out, and those that have wait.
+        // The next release that has not failed probes, and failed ones wait.
         assert!(counts.refuses(&release(3)));
         assert!(counts.pass(&release(100)).unwrap().is_probe());
         counts.record_success(Instant::now());

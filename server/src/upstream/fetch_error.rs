@@ -9,8 +9,8 @@ pub enum FetchError {
     /// Too many other files were being fetched; answered with 502. Says nothing about upstream.
     #[error("too many files are being fetched")]
     Busy,
-    /// Upstream does not answer, or asked to be left alone; answered with 502. Says nothing about
-    /// this file.
+    /// Upstream does not answer, or asked for a pause; answered with 502. Does not concern this
+    /// file.
     #[error("upstream is not asked for now")]
     Suspended,
     /// The file is empty, too large or of no known kind; answered with 400.

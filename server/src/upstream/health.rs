@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use subcat_engine::ReleaseId;
 
-/// Connections that could not be made, in a row, after which upstream is down.
+/// Failed connections in a row that make upstream count as down.
 const DOWN_AFTER: u32 = 3;
-/// Releases that failed in any other way, in a row, after which upstream is down: a few broken
-/// files say nothing of the others.
+/// Releases that failed in any other way, in a row, that make upstream count as down: a few broken
+/// files say nothing about the others.
 const DOWN_AFTER_RELEASES: usize = 8;
-/// Rejections in a row after which the configuration is suspected instead of single files.
+/// Rejections in a row that point to the configuration instead of single files.
 const REJECTING_AFTER: u32 = 10;
-/// Number of answers whose median is the usual time.
+/// Answers that the median time is taken from.
 const TIMES_KEPT: usize = 16;
-/// Number of answers without which upstream is not called slow.
+/// Minimum number of answers before upstream may be called slow.
 const TIMES_NEEDED: usize = 4;
 /// Usual time above which upstream is slow. Chosen here: many clients give up after ten seconds,
 /// and files are small.
@@ -25,15 +25,15 @@ const SLOW: Duration = Duration::from_secs(2);
 pub enum UpstreamState {
     /// `upstream.url` is not set.
     NotConfigured,
-    /// It has not answered since the process started.
+    /// Upstream has not answered since the process started.
     NoAnswerYet,
-    /// It answers.
+    /// Upstream answers.
     Up,
-    /// It answers, usually in more than two seconds.
+    /// Upstream answers, usually in more than two seconds.
     Slow,
-    /// It answers, and rejected the last ten requests.
+    /// Upstream answers, and rejected the last ten requests.
     Rejecting,
-    /// It accepted none of the last three connections, or failed for the last eight releases.
+    /// Upstream accepted none of the last three connections, or failed for the last eight releases.
     Down,
 }
 
@@ -62,16 +62,16 @@ pub enum AttemptError {
 pub(super) enum Outage {
     /// Upstream answers.
     None,
-    /// It accepts no connection.
+    /// Upstream accepts no connection.
     Unreachable,
-    /// It fails for the releases that were asked for last.
+    /// Upstream fails for the releases that were requested last.
     Failing {
         /// True if this is one of them.
         has_failed: bool,
     },
 }
 
-/// Health of upstream at one point in time, from which durations count back.
+/// Health of upstream at one point in time. Durations count back from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HealthReport {
     /// Current state.
@@ -84,7 +84,7 @@ pub struct HealthReport {
     pub last_error: Option<(Duration, AttemptError)>,
     /// Median time of the last files.
     pub usual_time: Option<Duration>,
-    /// Number of releases that are not requested again for a while because they failed.
+    /// Releases that are not requested again for a while because they failed.
     pub remembered_failures: usize,
 }
 

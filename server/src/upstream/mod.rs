@@ -1,7 +1,7 @@
 //! Fetches files that are not cached yet. With `cluster` and the exporter of `traces` the only
 //! module that connects to other servers.
 //!
-//! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
+//! A release has up to one fetch in flight, which continues when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.
 //! `ObjectStorage` keeps files of several machines, or more than one machine has room for.
 //! [`RemoteFile`] is a file of records that an operator names, for imports.

@@ -22,21 +22,20 @@ use crate::runtime::Control;
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 /// Time for one upload: the largest file takes it at 200 KB a second. A smaller one has less.
 const PUT_LIMIT: Duration = Duration::from_secs(60);
-/// Bytes of a file for which an upload has a second more than the least.
+/// Bytes of a file that extend the time limit of its upload by a second.
 const PUT_BYTES_PER_SECOND: usize = 200 << 10;
-/// Time in which a client that waits gets its file. Clients are told of an outage within seconds,
-/// where the defaults of the library hide it for minutes.
+/// Time in which a waiting client gets its file. An outage shows within seconds, where the defaults
+/// of the library hide it for minutes.
 const GET_LIMIT: Duration = Duration::from_secs(6);
-/// Time for which no file is asked for after a failure: whoever asks waits on a thread that others
-/// need.
+/// Time without requests after a failure: a caller blocks a thread that others need.
 const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 /// Bytes of a part of a large object.
 const PART_BYTES: usize = 8 << 20;
 /// Parts that are uploaded at once.
 const UPLOADS_AT_ONCE: usize = 2;
-/// Folder of the bucket that holds contents, by their SHA-256.
+/// Folder of the bucket for blobs, named by their SHA-256.
 const FOLDER: &str = "blobs";
-/// Name of the object there by which the bucket is known for the one that was used before.
+/// Name of the object there that identifies the bucket as the one that was used before.
 const MARK: &str = "mark";
 /// Code of the answer that there is no such object, as opposed to no such bucket.
 const NO_SUCH_KEY: &str = "NoSuchKey";
@@ -45,7 +44,7 @@ const NO_SUCH_KEY: &str = "NoSuchKey";
 pub struct ObjectStorage {
     name: String,
     store: Arc<dyn ObjectStore>,
-    /// Threads of its own: those who wait for it hold threads of the control runtime, which the
+    /// Threads of its own, because its callers block threads of the control runtime, which the
     /// look-up of a host's name would need.
     runtime: Option<Control>,
     /// End of the pause after a failure.
@@ -60,7 +59,7 @@ impl ObjectStorage {
         let (Some(endpoint), Some(bucket)) = (&settings.endpoint, &settings.bucket) else {
             return Ok(None);
         };
-        // Fails if a provider is installed already, which is as good.
+        // Fails if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = ClientOptions::new()
             .with_allow_http(true)
@@ -80,7 +79,7 @@ impl ObjectStorage {
             (Some(access_key), Some(secret_key)) => builder
                 .with_access_key_id(access_key)
                 .with_secret_access_key(secret_key),
-            // A bucket that anybody may use, in a network of one's own.
+            // A bucket without authentication, in a private network.
             _ => builder.with_skip_signature(true),
         };
         let store = builder.build().map_err(|error| error_of(&error))?;
@@ -262,7 +261,7 @@ fn code_of(text: &str) -> &str {
 /// The error of a request. Without the body of the answer, which may repeat the access key, but for
 /// the code in it.
 fn error_of(error: &object_store::Error) -> io::Error {
-    // As a text: the causes are in it, and would be said twice.
+    // As a text, which includes the causes: otherwise they would appear twice.
     let text = error.to_string();
     let said = text.split('<').next().unwrap_or_default();
     let code = code_of(&text);
@@ -329,7 +328,7 @@ mod tests {
 
     #[test]
     fn an_outage_shows_within_seconds_and_then_at_once() {
-        // Nobody listens there; a name, which must be looked up.
+        // No server listens there; the host is a name, which must be looked up.
         let storage = at("http://localhost:9");
         let began = Instant::now();
         assert!(storage.get(&content(1), 1).is_err());

@@ -52,7 +52,7 @@ impl From<reqwest::Error> for RemoteFileError {
     }
 }
 
-/// The `ETag` and the date of a content.
+/// The `ETag` and the date of one version of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validators {
     etag: Option<HeaderValue>,
@@ -87,7 +87,7 @@ impl Validators {
 pub struct RemoteFile {
     http: Client,
     url: Url,
-    /// The URL without what may be secret in it.
+    /// The URL without parts that may be secret.
     name: String,
     kept: Validators,
 }
@@ -100,7 +100,7 @@ impl RemoteFile {
         let url = Url::parse(text).ok().filter(Url::has_host);
         let url = url.ok_or_else(|| RemoteFileError::InvalidUrl(text.to_owned()))?;
         ensure_resolvable("the URL", text)?;
-        // Fails if a provider is installed already, which is as good.
+        // Fails if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = Client::builder()
             .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
@@ -124,7 +124,7 @@ impl RemoteFile {
         &self.name
     }
 
-    /// Asks for the file; `None` if it is as it was when its validators were kept.
+    /// Requests the file; `None` if it has not changed since its validators were kept.
     pub async fn fetch(&self) -> Result<Option<RemoteContent>, RemoteFileError> {
         let request = self
             .http
@@ -141,7 +141,7 @@ impl RemoteFile {
         }
     }
 
-    /// Keeps the validators of a content that need not be sent again.
+    /// Keeps the validators of a version that need not be sent again.
     pub fn keep(&mut self, validators: Validators) {
         self.kept = validators;
     }

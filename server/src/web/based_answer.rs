@@ -77,7 +77,7 @@ fn html_below(html: &str, base: &str) -> String {
     based
 }
 
-/// True if what follows is the address of an attribute.
+/// True if the address of an attribute follows.
 fn is_address_start(before: &str) -> bool {
     if before.ends_with(" content=\"0;url=") {
         return true;

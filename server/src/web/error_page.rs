@@ -1,4 +1,4 @@
-//! The page that says why another one is not shown.
+//! The page that explains why another one is not shown.
 
 use askama::Template;
 use http::header::{ALLOW, CONTENT_RANGE, RETRY_AFTER};

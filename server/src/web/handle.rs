@@ -26,11 +26,11 @@ use crate::request::HeadRejection;
 pub struct PageAnswer {
     /// The response.
     pub response: Response<PageBody>,
-    /// Its replacement, should there be no file.
+    /// Replacement if there is no file.
     pub refusal: FileRefusal,
 }
 
-/// The page that says why there is no file ([`PageBody::File`]).
+/// The page that explains why there is no file ([`PageBody::File`]).
 pub struct FileRefusal(Arc<WebRequest>);
 
 impl FileRefusal {
@@ -67,8 +67,8 @@ pub async fn handle(
     }
 }
 
-/// The page that says why HTTP's own rules refuse a request. Its target may be the fault: of the
-/// request only the header fields are read, for language and session.
+/// The page that explains why HTTP's own rules refuse a request. The target may be the fault: only
+/// the header fields of the request are read, for language and session.
 pub fn refuse(
     site: &Arc<Site>,
     rejection: HeadRejection,
@@ -98,7 +98,7 @@ fn finish(mut response: Response<PageBody>, request: &WebRequest) -> Response<Pa
     if !config.base_path().is_empty() {
         based_answer::put_below(&mut response, config.base_path());
     }
-    // Last, because what is compressed cannot be changed.
+    // Last, because a compressed answer cannot be changed.
     match response.extensions_mut().remove::<Compressible>() {
         Some(Compressible) => {
             let pages = &request.site.packed_pages;

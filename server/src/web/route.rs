@@ -15,7 +15,7 @@ use super::frame::{feed_token, origin, site_files};
 use super::{account, catalog, console, docs, keys};
 use crate::request::{RouteAccess, RouteRule, RouteThrottle};
 
-/// All pages. The first matching path counts, so a fixed segment stands before a variable one.
+/// All pages. The first matching path counts, so a fixed segment precedes a variable one.
 const FAMILIES: [&[PageRoute]; 6] = [
     catalog::routes::ROUTES,
     keys::routes::ROUTES,
@@ -116,7 +116,7 @@ fn admit_client(request: &WebRequest, access: RouteAccess) -> Result<(), PageErr
 
 /// Takes the request from the windows of its client.
 fn take(request: &WebRequest, rule: &RouteRule) -> Result<(), PageError> {
-    // A page that anybody may see shows nothing of the catalog to those who may not read it.
+    // A page for anybody shows nothing of the catalog to viewers who may not read it.
     let is_counted = rule.access != RouteAccess::Anybody || request.reader().is_ok();
     if rule.throttle == RouteThrottle::Catalog && is_counted {
         let token_owner = match rule.access {
@@ -140,7 +140,7 @@ fn take(request: &WebRequest, rule: &RouteRule) -> Result<(), PageError> {
     Ok(())
 }
 
-/// Sets the caching of a successful answer, and of one that says that nothing has changed.
+/// Sets the caching of a successful answer, and of a 304.
 fn cached(mut response: Response<PageBody>, rule: &RouteRule) -> Response<PageBody> {
     let status = response.status();
     let is_answer = status.is_success() || status == http::StatusCode::NOT_MODIFIED;
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Costly pages have a limit, pages that depend on a session are kept by nobody, and no form is
+    /// Costly pages have a limit, pages that depend on a session are never cached, and no form is
     /// taken from another site.
     #[test]
     fn costs_are_limited_and_sessions_are_private() {

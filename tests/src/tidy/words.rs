@@ -51,6 +51,17 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["wishes"], "header hints"),
 ];
 
+/// Phrases that comments of the engine and the server do without: a reader has to translate them.
+const TRANSLATED: &[(&str, &str)] = &[
+    ("any more", "no longer"),
+    ("from which on", "minimum, above which"),
+    ("goes on", "continues"),
+    ("meanwhile", "while …, in the meantime"),
+    ("nobody", "no caller, no client, nothing"),
+    ("of which", "a noun in front: batch size, not size of which"),
+    ("whoever", "the caller, the client"),
+];
+
 /// Names that code does not declare or use. As words of a sentence they are fine.
 const NAMES: &[(&[&str], &str)] = &[
     (&["Asked", "Reading"], "ParsedQuery, ParsedText"),
@@ -106,6 +117,35 @@ pub fn old_words_are_gone(tree: &SourceTree) -> Vec<Violation> {
             for (found, replacement) in old_words(line) {
                 let message = format!("\"{found}\" is not the field's word: {replacement}");
                 violations.push(Violation::at(path, number, message));
+            }
+        }
+    }
+    violations
+}
+
+/// Comments say a thing as an English reader would: no phrase of [`TRANSLATED`], and no bound that
+/// hangs behind a comma at the end of a sentence.
+pub fn translated_phrases_are_gone(tree: &SourceTree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let is_product = |source: &&Source| {
+        source.path.starts_with("engine/src") || source.path.starts_with("server/src")
+    };
+    for source in tree.sources.iter().filter(is_product) {
+        for (idx, line) in source.text.lines().enumerate() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else {
+                continue;
+            };
+            let words = format!(" {} ", split_words(comment).join(" "));
+            for (phrase, instead) in TRANSLATED {
+                if words.contains(&format!(" {phrase} ")) {
+                    let message = format!("\"{phrase}\" reads as a translation: {instead}");
+                    violations.push(Violation::new(source, idx + 1, message));
+                }
+            }
+            let is_hanging = [", at most.", ", at least."];
+            if is_hanging.iter().any(|end| comment.ends_with(end)) {
+                let message = "a bound behind a comma: begin with \"Maximum\" or \"Minimum\"";
+                violations.push(Violation::new(source, idx + 1, message.to_owned()));
             }
         }
     }

@@ -281,6 +281,20 @@ fn old_words_are_found_in_every_spelling() {
 }
 
 #[test]
+fn translated_phrases_are_found_in_comments_alone() {
+    let rule = words::translated_phrases_are_gone;
+    for text in [
+        "/// Characters from which on it is searched.\nstruct A;",
+        "//! A key that nobody uses.",
+        "// Connections of a worker, at most.",
+    ] {
+        check(rule, &[(MODEL, text)], &[(MODEL, 1)]);
+    }
+    let fine = "// At most two, of a kind.\nconst A: &str = \"nobody\";";
+    check(rule, &[(MODEL, fine)], &[]);
+}
+
+#[test]
 fn old_names_are_found_in_code_alone() {
     let rule = words::old_names_are_gone;
     check(

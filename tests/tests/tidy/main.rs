@@ -135,6 +135,11 @@ fn old_words_are_gone() {
 }
 
 #[test]
+fn translated_phrases_are_gone() {
+    hold(words::translated_phrases_are_gone);
+}
+
+#[test]
 fn old_names_are_gone() {
     hold(words::old_names_are_gone);
 }

@@ -17,7 +17,7 @@ pub const CATALOG: &str = include_str!("catalog.jsonl");
 /// A subtitle file as the local upstream serves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoFile {
-    /// The name under which it was uploaded; its extension is one of srt, ass, sub, zip.
+    /// Name of the upload, with the extension srt, ass, sub or zip.
     pub name: String,
     /// The content, from under one to 100 KB.
     pub content: Vec<u8>,

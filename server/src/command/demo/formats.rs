@@ -21,7 +21,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Encodes a text whose lines end with LF.
+    /// Encodes a text with LF at the end of each line.
     pub(super) fn encode(self, text: &str) -> Vec<u8> {
         match self {
             Self::Utf8 => text.as_bytes().to_vec(),

@@ -2,8 +2,8 @@
 //!
 //! `catalog.jsonl` holds import records (API.md, import record): titles, years and catalog ids are
 //! facts; descriptions, uploaders, dates and counts are invented. `scenes.jsonl` holds dialogue
-//! written for this project, from no film; `releases.jsonl` says which file each release has. So
-//! every file is a real subtitle file without borrowed text.
+//! written for this project, from no film; `releases.jsonl` maps each release to its file. So every
+//! file is a real subtitle file without borrowed text.
 
 mod files;
 mod formats;

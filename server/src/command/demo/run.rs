@@ -292,7 +292,7 @@ fn login_path(data: &Path) -> io::Result<PathBuf> {
     Ok(path.into())
 }
 
-/// Makes the file of account and key before the folder is read: one who stops the demo meanwhile
+/// Makes the file of account and key before the folder is read: who stops the demo then
 /// can start it again.
 fn mark_as_ours(data: &Path) -> io::Result<()> {
     let path = login_path(data)?;
@@ -307,7 +307,7 @@ fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let login: DemoLogin = serde_json::from_str(&text).ok()?;
     let email = Email::parse(&login.email)?;
     let account = service.engine.accounts().by_email(&email)?;
-    // The table of keys leaves out those of disabled accounts.
+    // The table of keys has none of disabled accounts.
     let known = service.api_keys().find(&login.key, service.now())?;
     if known.api_key.account == Some(account.id) {
         Some(login)

@@ -12,8 +12,8 @@ pub(super) struct Cue {
     pub(super) text: String,
 }
 
-/// One line of `scenes.jsonl`, whose `scene` is a name for people who edit that file. The lines of
-/// a scene name people as `{a}`, `{b}`, `{c}` and a place as `{l}`.
+/// One line of `scenes.jsonl`. The file's `scene` field is a label for its editors. The lines of a
+/// scene name people as `{a}`, `{b}`, `{c}` and a place as `{l}`.
 #[derive(Deserialize)]
 struct Scene {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Corrections of what paths tell: a table of paths and fields (API.md 13.12).
+//! Corrections of the fields read from paths: a table of paths and fields (API.md 13.12).
 
 use std::collections::HashMap;
 use std::io::{self, Cursor};
@@ -11,11 +11,11 @@ use crate::rows::{TableRow, each_row, unpacked};
 /// Name of the table that is read without being named.
 pub(super) const TABLE_NAME: &str = "subcat.csv";
 
-/// Fields that go before what is read, by path or folder.
+/// Fields that override those read from paths, by path or folder.
 #[derive(Debug, Default)]
 pub(super) struct Corrections {
     by_path: HashMap<String, Correction>,
-    /// The table as it is stored.
+    /// The table in its stored form.
     text: Vec<u8>,
 }
 
@@ -81,7 +81,7 @@ impl Corrections {
         self.by_path.insert(path, correction);
     }
 
-    /// The table as it is stored; empty without one.
+    /// The table in its stored form; empty without one.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }

@@ -13,7 +13,7 @@ pub(super) struct RecordLines<'l> {
     scanned: &'l Scanned,
     paths: FolderPaths<'l>,
     part: &'l mut LoadedPart,
-    /// Lines of this part, at most.
+    /// Maximum number of lines of this part.
     lines_max: usize,
     text: Vec<u8>,
     given_count: usize,
@@ -24,9 +24,9 @@ pub(super) struct RecordLines<'l> {
 pub(super) struct LoadedPart {
     /// Index of the entry with which the next part begins.
     pub(super) next_idx: usize,
-    /// Entries whose records were written, by line.
+    /// Entries with written records, by line.
     pub(super) written: Vec<WrittenLine>,
-    /// Number of records that are as they were.
+    /// Records that have not changed.
     pub(super) unchanged: u64,
 }
 

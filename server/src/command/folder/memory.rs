@@ -13,7 +13,7 @@ use crate::ops::{FolderName, ForgetPaths, ListPaths, PathRow, RememberPaths};
 
 /// Digest of a path that has not been loaded.
 pub(super) const NOT_LOADED: u64 = 0;
-/// Digest of a path whose content is that of another path, which has the record.
+/// Digest of a path with the content of another path, which has the record.
 pub(super) const SHARED: u64 = NOT_LOADED + 1;
 
 /// Returns true if a path has a record of its own in the catalog.
@@ -42,7 +42,7 @@ impl<'a> FolderMemory<'a> {
         }
     }
 
-    /// Its paths, ascending.
+    /// Remembered rows of the folder, in ascending order of their paths.
     pub(super) fn rows(self) -> RememberedRows<'a> {
         RememberedRows {
             memory: self,
@@ -76,8 +76,8 @@ impl<'a> FolderMemory<'a> {
         Ok(())
     }
 
-    /// Forgets paths, and deletes their records where `deletes` says so. Returns the number of
-    /// records that were deleted.
+    /// Forgets paths, and with `deletes` also deletes their records. Returns the number of deleted
+    /// records.
     pub(super) fn forget(self, mut rows: Vec<PathRow>, deletes: bool) -> Result<u64, CommandError> {
         let mut deleted = 0;
         while !rows.is_empty() && !self.is_dry_run {
@@ -103,7 +103,7 @@ impl<'a> FolderMemory<'a> {
     }
 }
 
-/// Number of paths of these lengths that fit into the arguments of one operation, at least 1.
+/// Paths of these lengths that fit into the arguments of one operation; at least one.
 fn part_len(lengths: impl Iterator<Item = usize>) -> usize {
     let mut bytes = 0;
     let fitting = lengths.take_while(|length| {
@@ -123,7 +123,7 @@ pub(super) struct RememberedRows<'a> {
 }
 
 impl RememberedRows<'_> {
-    /// The row of this path, if it is remembered; rows before it go into `gone`. Paths come in
+    /// The row of this path, if it is remembered; rows before it are moved to `gone`. Paths come in
     /// ascending order.
     pub(super) fn take(
         &mut self,
@@ -139,7 +139,7 @@ impl RememberedRows<'_> {
         Ok(None)
     }
 
-    /// Puts all rows that are left into `gone`.
+    /// Moves all remaining rows to `gone`.
     pub(super) fn take_rest(&mut self, gone: &mut Vec<PathRow>) -> Result<(), CommandError> {
         while let Some(row) = self.next_before(None)? {
             gone.push(row);

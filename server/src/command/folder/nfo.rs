@@ -88,7 +88,7 @@ impl NfoIds {
         files.filter(|nfo| nfo.stem != OF_SERIES)
     }
 
-    /// The id of the series in whose folder the file at this path lies.
+    /// The id of the series that the folders of this path belong to.
     pub(super) fn of_series(&self, path: &str) -> Option<&str> {
         let mut folder = split_path(path).0;
         loop {
@@ -119,7 +119,7 @@ fn beginning_of(path: &str, parts_count: usize) -> &str {
     }
 }
 
-/// The id of IMDb that a text says is its own, else the only one in it.
+/// The id of IMDb that a text declares as its own, else the only one in it.
 fn id_in(text: &str) -> Option<String> {
     let stated = text.split("<uniqueid").skip(1).find_map(|rest| {
         let (attributes, rest) = rest.split_once('>')?;

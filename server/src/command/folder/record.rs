@@ -7,13 +7,13 @@ use super::corrections::Corrections;
 use super::nfo::NfoIds;
 use super::walk::{file_name_of, stem_of};
 
-/// Everything on which the reading of a path depends.
+/// Inputs of the reading of a path.
 pub(super) struct PathReader<'c> {
-    /// Fields that go before what is read.
+    /// Fields that override those read from the path.
     pub(super) corrections: &'c Corrections,
     /// Ids in files beside.
     pub(super) nfos: &'c NfoIds,
-    /// Language of what tells none.
+    /// Language of a path that names none.
     pub(super) language: &'c str,
     /// Languages that are loaded, by their first subtag; all if there are none.
     pub(super) languages: &'c [String],
@@ -21,21 +21,21 @@ pub(super) struct PathReader<'c> {
     pub(super) year_last: u32,
 }
 
-/// The record that a path tells.
+/// The record that a path describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FolderRecord {
-    /// Its fields as an import has them, without identity and time.
+    /// Fields of the record in the form of an import, without identity and time.
     pub(super) fields: Map<String, Value>,
 }
 
 /// Reason why a path is not a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PathRejection {
-    /// It is refused.
+    /// The path is refused, for this reason.
     Refused(String),
-    /// It is hidden, or an extra.
+    /// The path is hidden, or an extra.
     LeftOut,
-    /// Its language is not wanted.
+    /// The path has an unwanted language.
     OtherLanguage,
 }
 
@@ -159,8 +159,8 @@ impl FolderRecord {
     }
 }
 
-/// A cell of the table of corrections as its field wants it; what is not valid is refused with the
-/// record.
+/// A cell of the table of corrections in the type of its field. An invalid value is refused later,
+/// with the record.
 fn typed(field: &str, cell: &str) -> Value {
     if NUMBERS.contains(&field)
         && let Ok(number) = cell.trim_end_matches(".0").parse::<u64>()

@@ -13,7 +13,7 @@ pub(super) struct FolderReport {
     pub(super) other_languages: u64,
     /// Files that changed since the last scan.
     pub(super) waiting: u64,
-    /// Records whose files are gone.
+    /// Records of deleted files.
     pub(super) gone: u64,
     /// Records that were deleted.
     pub(super) pruned: u64,
@@ -69,7 +69,7 @@ impl FolderReport {
         }
     }
 
-    /// Number of refused files.
+    /// Refused files.
     pub(super) fn refused(&self) -> u64 {
         self.reasons.values().map(|reason| reason.count).sum()
     }

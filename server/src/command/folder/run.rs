@@ -31,10 +31,10 @@ use crate::ops::{
 };
 use crate::rows::{Format, RowOptions};
 
-/// Choice of the records that are deleted when their files are gone.
+/// Choice of the records to delete with their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::command) enum PruneMode {
-    /// Those of an ordinary change.
+    /// The deletions of an ordinary change.
     Ordinary,
     /// All.
     All,
@@ -45,14 +45,14 @@ pub(in crate::command) struct FolderImport {
     pub(in crate::command) folder: PathBuf,
     /// Table of corrections, if it is not that of the folder.
     pub(in crate::command) fix: Option<PathBuf>,
-    /// File to which a table of everything is written.
+    /// Output file for a table of everything.
     pub(in crate::command) to: Option<PathBuf>,
     pub(in crate::command) prune: Option<PruneMode>,
     pub(in crate::command) options: ImportOptions,
     pub(in crate::command) rows: RowOptions,
-    /// Bytes of one file, at most.
+    /// Maximum size of one file.
     pub(in crate::command) bytes_max: usize,
-    /// True to write a table of what would be loaded.
+    /// True to write a table of the records that would be loaded.
     pub(in crate::command) shows_table: bool,
 }
 
@@ -218,7 +218,7 @@ impl FolderImport {
         Ok((result, report))
     }
 
-    /// Deletes records whose files are gone, or counts them.
+    /// Deletes the records of deleted files, or counts them.
     fn prune(
         &self,
         scan: &FolderScan<'_>,
@@ -269,7 +269,7 @@ fn reason_to_keep(
     None
 }
 
-/// A sum of everything but the path on which the reading of a path depends.
+/// A sum of all inputs of the reading of a path, except the path.
 fn rules_of(reader: &PathReader<'_>) -> u64 {
     let PathReader {
         corrections,

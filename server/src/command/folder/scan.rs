@@ -22,32 +22,32 @@ use crate::ops::PathRow;
 pub(super) struct ScannedFile {
     /// Index of the file.
     pub(super) file_idx: usize,
-    /// Its content.
+    /// Content of the file.
     pub(super) content: ContentHash,
     /// The record that it had the last time, if it had one of its own.
     known_record: Option<RecordId>,
-    /// Digest of what was loaded the last time.
+    /// Digest of the record that was loaded the last time.
     pub(super) known_digest: u64,
     /// True if size, time and content are those of the last time.
     is_same: bool,
-    /// The entry whose record has the same content, if it is another one.
+    /// Entry of another file that has the record of the same content.
     pub(super) owner: Option<usize>,
-    /// Its record; set once all contents are known.
+    /// Record of the file; set once the content of every file is known.
     pub(super) record: RecordId,
 }
 
-/// A folder whose files are read.
+/// A folder and the entries of its files.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     /// In the order of their paths.
     pub(super) entries: Vec<ScannedFile>,
     /// Names that are added to the description of an entry.
     pub(super) names: HashMap<usize, Vec<usize>>,
-    /// Rows of files that are gone.
+    /// Rows of deleted files.
     pub(super) gone: Vec<PathRow>,
     /// Number of records of the last time, those of files that are gone included.
     pub(super) records_count: usize,
-    /// True if paths are read as they were the last time.
+    /// True if paths are read by the same rules as the last time.
     pub(super) has_same_rules: bool,
     /// Contents that files got or lost since the last time, by the beginnings of their hashes.
     pub(super) touched: HashSet<u64>,
@@ -66,7 +66,7 @@ impl FolderPaths<'_> {
         self.walked.files[entry.file_idx].text()
     }
 
-    /// The row by which an entry is remembered.
+    /// The row that remembers an entry.
     pub(super) fn row(&self, entry: &ScannedFile, record: RecordId, digest: u64) -> PathRow {
         let file = &self.walked.files[entry.file_idx];
         PathRow {
@@ -88,7 +88,7 @@ pub(super) struct FolderScan<'s> {
     /// Place in which contents are stored.
     pub(super) place: StorePlace<'s>,
     pub(super) bytes_max: usize,
-    /// Sum of everything but the path on which its reading depends.
+    /// Sum of all inputs of the reading of a path, except the path.
     pub(super) rules: u64,
     /// Returns true for a file that waits for the next scan.
     pub(super) waits: &'s dyn Fn(&FoundFile) -> bool,
@@ -204,7 +204,7 @@ impl FolderScan<'_> {
         true
     }
 
-    /// Returns true if a file is as it was when its record was loaded.
+    /// Returns true if a file has not changed since its record was loaded.
     fn is_unchanged(&self, file: &FoundFile, known: Option<&PathRow>) -> bool {
         known.is_some_and(|row| {
             let is_same =
@@ -291,8 +291,8 @@ impl Scanned {
         self.touched.extend(gone);
     }
 
-    /// Finds equal contents: the first path has the record, other names of the same video are added
-    /// to it, and the others are refused. Then every entry gets its record.
+    /// Finds files with equal content: the first path has the record, other names of the same video
+    /// are added to it, and the others are refused. Then every entry gets its record.
     pub(super) fn settle(&mut self, paths: FolderPaths<'_>, report: &mut FolderReport) {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         order.sort_by_key(|idx| self.entries[*idx].content);
@@ -336,8 +336,8 @@ impl Scanned {
         }
     }
 
-    /// A file keeps its record when it changes or moves, unless another file has the content from
-    /// which that record's id was made.
+    /// A file keeps its record when it changes or moves, unless the id of that record is made from
+    /// the content of another file.
     fn choose_records(&mut self) {
         let mut moved: HashMap<[u8; 32], RecordId> = HashMap::new();
         for row in self.gone.iter().filter(|row| row.digest != SHARED) {
@@ -372,7 +372,7 @@ impl Scanned {
             return;
         }
         let present: HashSet<RecordId> = records.into_iter().collect();
-        // The record of a file that moved is not gone.
+        // A moved file keeps its record.
         for row in &mut self.gone {
             if present.contains(&RecordId::from_bytes(row.record)) {
                 row.digest = SHARED;
@@ -397,8 +397,8 @@ impl Scanned {
         Some(record)
     }
 
-    /// Returns true if the record of an entry cannot have changed: neither its file, nor those with
-    /// the same content, nor the way in which paths are read.
+    /// Returns true if the record of an entry cannot have changed, because its file, the files with
+    /// the same content and the rules for paths have not.
     pub(super) fn is_untouched(&self, idx: usize) -> bool {
         let entry = &self.entries[idx];
         let is_loaded = entry.known_digest != NOT_LOADED && entry.known_digest != SHARED;
@@ -407,7 +407,7 @@ impl Scanned {
         self.has_same_rules && is_same
     }
 
-    /// Returns true if an entry is remembered as it is, with this digest.
+    /// Returns true if an entry is remembered unchanged, with this digest.
     pub(super) fn is_loaded(&self, idx: usize, digest: u64) -> bool {
         let entry = &self.entries[idx];
         entry.is_same && entry.known_digest == digest

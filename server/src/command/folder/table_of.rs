@@ -1,4 +1,5 @@
-//! Tables of what a folder tells: on the terminal, and as corrections to be edited (API.md 13.12).
+//! Tables of the fields read from a folder: on the terminal, and as corrections to be edited
+//! (API.md 13.12).
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -25,16 +25,16 @@ const HIDDEN: &[&str] = &[
 /// A file that may be one of subtitles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundFile {
-    /// Its path below the folder, as the system writes it.
+    /// Path below the folder, in the bytes of the system.
     path: Box<[u8]>,
-    /// Its size.
+    /// Size of the file.
     pub(super) size_bytes: u64,
     /// Time of its last change, in nanoseconds since 1970.
     pub(super) modified_nanos: i64,
 }
 
 impl FoundFile {
-    /// Its path below the folder as text: names that are not UTF-8 are windows-1252.
+    /// The path below the folder as text: names that are not UTF-8 are windows-1252.
     pub(super) fn text(&self) -> String {
         self.shown().into_owned()
     }
@@ -48,7 +48,7 @@ impl FoundFile {
         Cow::Owned(parts.join("/"))
     }
 
-    /// Its path in the file system.
+    /// The path in the file system.
     pub(super) fn path_in(&self, folder: &Path) -> PathBuf {
         folder.join(OsStr::from_bytes(&self.path))
     }
@@ -57,7 +57,7 @@ impl FoundFile {
 /// A folder that is to be walked.
 #[derive(Debug, Default)]
 struct WaitingFolder {
-    /// Its path below the folder that is imported.
+    /// Path below the folder that is imported.
     below: PathBuf,
     /// Folders above it.
     depth: usize,
@@ -66,7 +66,7 @@ struct WaitingFolder {
 /// A folder that was walked.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    /// Its files, by the bytes of their paths as text.
+    /// Files of the folder, by the bytes of their paths as text.
     pub(super) files: Vec<FoundFile>,
     /// `.nfo` files.
     pub(super) nfos: Vec<FoundFile>,
@@ -135,7 +135,7 @@ impl Walked {
         };
         let ending = ending.to_ascii_lowercase();
         let is_nfo = ending == "nfo";
-        // Pictures of VobSub, whose index lies beside them.
+        // Pictures of VobSub, with their index beside them.
         let is_picture = ending == "sub" && idx_stems.iter().any(|idx| idx == stem);
         if !is_nfo && (!ENDINGS.contains(&ending.as_str()) || is_picture) {
             return;

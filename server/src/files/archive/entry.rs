@@ -7,7 +7,7 @@ use crate::limits::ARCHIVE_NAME_BYTES_MAX;
 pub struct ArchiveEntry {
     /// Path with slashes, without empty parts and `.`.
     pub path: String,
-    /// Size when unpacked, as the header says.
+    /// Size when unpacked, according to the header.
     pub size_bytes: u64,
     /// File, directory or link.
     pub kind: EntryKind,

@@ -9,7 +9,7 @@ pub enum ArchiveError {
     /// Headers or the chosen file are encrypted.
     #[error("the archive is encrypted")]
     Encrypted,
-    /// The archive goes on in another file.
+    /// The archive continues in another file.
     #[error("the archive is one volume of several")]
     Volume,
     /// More entries than are read.

@@ -46,7 +46,7 @@ impl RarDirectory {
         }
     }
 
-    /// Unpacks a file, and in a solid archive what precedes it.
+    /// Unpacks a file, and in a solid archive the files before it.
     pub(super) fn unpack(&self, idx: usize) -> Result<Vec<u8>, ArchiveError> {
         let archive = self.archive.as_deref().ok_or(ArchiveError::Headers)?;
         let member = archive.members().nth(idx).ok_or(ArchiveError::Headers)?;
@@ -118,7 +118,7 @@ fn unpack_member(
     read.ok_or(rars::Error::TooShort)
 }
 
-/// Runs a decoder, and cancels it when its time is over.
+/// Runs a decoder, and cancels it after its time limit.
 fn within_time<T>(decode: impl FnOnce(&ReadCancellation) -> rars::Result<T>) -> rars::Result<T> {
     let cancellation = ReadCancellation::new();
     let (done, is_done) = mpsc::channel::<()>();

@@ -7,7 +7,7 @@ use super::error::ArchiveError;
 use super::rar::RarDirectory;
 use super::zip::ZipDirectory;
 
-/// An archive whose directory has been read.
+/// An archive with its directory read.
 pub struct Archive<'a> {
     content: &'a [u8],
     directory: Directory,
@@ -22,7 +22,7 @@ impl<'a> Archive<'a> {
     /// Reads the directory of a zip or rar archive as far as it can be read; `None` for other
     /// kinds.
     ///
-    /// Cost: one pass over the headers, at most [`ARCHIVE_ENTRIES_MAX`] entries; rar copies the
+    /// Cost: one pass over the headers of up to [`ARCHIVE_ENTRIES_MAX`] entries; rar copies the
     /// content once.
     ///
     /// [`ARCHIVE_ENTRIES_MAX`]: crate::limits::ARCHIVE_ENTRIES_MAX
@@ -145,8 +145,8 @@ mod tests {
         }
     }
 
-    /// A header of RAR 5 that says its data ends at the beginning of the file, by a length that
-    /// wraps around.
+    /// A header of RAR 5 with a length that wraps around, so that its data would end at the
+    /// beginning of the file.
     #[test]
     fn api_rule_16_4_a_directory_is_read_forwards_only() {
         let mut rar = b"Rar!\x1A\x07\x01\x00".to_vec();

@@ -36,7 +36,7 @@ struct ZipPlace {
     is_encrypted: bool,
 }
 
-/// Place of the directory, as the end record tells it.
+/// Place of the directory according to the end record.
 struct End {
     directory_at: usize,
     entries_count: usize,
@@ -194,7 +194,7 @@ struct EndRecord {
     entries_count: usize,
     directory_bytes: usize,
     directory_offset: usize,
-    /// End of the directory: the beginning of the record that tells of it.
+    /// End of the directory: the beginning of the record that points to it.
     directory_end: usize,
 }
 

@@ -13,7 +13,7 @@ use crate::request::TextFormat;
 /// Reason why a text cannot be converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConversionError {
-    /// The text is in none of the formats that are read.
+    /// The text has none of the known formats.
     #[error("the format of the text is not known")]
     UnknownFormat,
     /// More than half of the lines with an arrow are not timing lines.

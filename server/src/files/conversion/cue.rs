@@ -1,6 +1,6 @@
-//! Cues, and the rules that hold for those of all formats (API.md 17.15).
+//! Cues, and the rules for cues of all formats (API.md 17.15).
 
-/// A text with the time for which it is shown.
+/// A text with its display time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextCue {
     pub(super) start_ms: u64,
@@ -28,7 +28,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Trimmed lines, without empty ones and those with an arrow; empty when none remains.
+/// Trimmed lines, without empty ones and lines with an arrow; an empty text if no line remains.
 pub(super) fn clean_text(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for line in lines(text) {

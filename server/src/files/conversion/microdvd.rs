@@ -40,7 +40,7 @@ fn frame(digits: &str) -> Option<u64> {
 /// Frames in a second, exactly as the file writes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FrameRate {
-    /// The rate without its point, and the power of ten by which that is larger.
+    /// The rate as a fraction: its digits without the point, over a power of ten.
     digits: u128,
     scale: u128,
 }
@@ -102,7 +102,7 @@ pub(super) fn cues(text: &str) -> Option<Vec<TextCue>> {
     Some(rest.iter().map(cue_of).collect())
 }
 
-/// Tags of a line, in the order in which they enclose each other.
+/// Tags of a line, from the outermost to the innermost.
 const TAGS: [char; 3] = ['b', 'i', 'u'];
 
 /// The lines of a text with tags in place of control codes.

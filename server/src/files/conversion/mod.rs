@@ -1,7 +1,7 @@
 //! Subtitles of four formats, written anew as `SubRip` or WebVTT.
 //!
-//! Pure: text in, text out. What a reader makes of a file is a list of cues; what is written is the
-//! list after the rules that hold for all formats.
+//! Pure: text in, text out. A reader turns a file into a list of cues; a writer writes the list
+//! after the rules for all formats.
 //!
 //! Source: API.md 17.10 to 17.17.
 

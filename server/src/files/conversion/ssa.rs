@@ -23,7 +23,7 @@ struct ScriptColumns {
 }
 
 impl ScriptColumns {
-    /// Reads what follows `Format:`; `None` when a column is missing.
+    /// Reads the columns after `Format:`; `None` when one is missing.
     fn parse(format: &str) -> Option<Self> {
         let names: Vec<&str> = format
             .split(',')
@@ -41,7 +41,7 @@ impl ScriptColumns {
         })
     }
 
-    /// Reads what follows `Dialogue:`; the last column takes the rest.
+    /// Reads the fields after `Dialogue:`; the last column takes the rest.
     fn cue(self, dialogue: &str) -> Option<TextCue> {
         let fields: Vec<&str> = dialogue.splitn(self.count, ',').collect();
         if fields.len() < self.count {
@@ -139,7 +139,7 @@ fn marked_up(text: &str) -> Option<String> {
 #[derive(Default)]
 struct TaggedWriter {
     out: String,
-    /// Tags that are open, in the order in which they were opened.
+    /// Open tags, in opening order.
     open: Vec<char>,
     has_text: bool,
     is_drawing: bool,
@@ -184,7 +184,7 @@ impl TaggedWriter {
         }
     }
 
-    /// Closes a tag; what was opened later is closed before, and opened again behind.
+    /// Closes a tag. Tags opened later are closed before it, and opened again behind it.
     fn close(&mut self, tag: char) {
         let Some(idx) = self.open.iter().position(|open| *open == tag) else {
             return;

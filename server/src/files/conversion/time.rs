@@ -1,6 +1,6 @@
 //! Times of cues.
 
-/// A time of `SubRip`, WebVTT or SSA in milliseconds, and what follows it: `[H:]M:S[,F]`, with
+/// A time of `SubRip`, WebVTT or SSA in milliseconds, and the rest of the text: `[H:]M:S[,F]`, with
 /// 1 to 3 digits of hours and of a fraction behind a comma or point, and 1 or 2 of the others.
 ///
 /// Source: API.md 17.11.
@@ -30,7 +30,7 @@ struct ShortNumber {
     digits_count: usize,
 }
 
-/// The digits at the start of a text, up to a maximum, and what follows them.
+/// The digits at the start of a text, up to a maximum, and the rest of the text.
 fn take_number(text: &str, digits_max: usize) -> Option<(ShortNumber, &str)> {
     let digits = text.bytes().take(digits_max);
     let digits_count = digits.take_while(u8::is_ascii_digit).count();
@@ -45,7 +45,7 @@ fn take_number(text: &str, digits_max: usize) -> Option<(ShortNumber, &str)> {
     ))
 }
 
-/// A time as it is written, with this mark before the milliseconds.
+/// A time in its written form, with this mark before the milliseconds.
 pub(super) fn write_time(out: &mut String, milliseconds: u64, mark: char) {
     use std::fmt::Write;
     let (seconds, fraction) = (milliseconds / 1000, milliseconds % 1000);

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct VttText {
     pub(super) text: String,
-    /// True if it stands at the top of the picture.
+    /// True if the text is at the top of the picture.
     pub(super) is_at_top: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn vtt_text(text: &str) -> VttText {
     }
 }
 
-/// Markup at the start of a text: its length, and what is written in its place.
+/// Markup at the start of a text: its length, and its replacement.
 struct Markup {
     bytes: usize,
     written: String,

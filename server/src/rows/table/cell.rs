@@ -65,7 +65,7 @@ fn is_null_or_zero(cell: &str) -> bool {
     is_null(cell) || number(cell) == Some(0)
 }
 
-/// A number as it is written in tables: `1`, `1.0`, `12,345`.
+/// A number in the spelling of tables: `1`, `1.0`, `12,345`.
 pub(super) fn number(cell: &str) -> Option<u64> {
     let cell = cell.trim();
     let cell = match cell.split_once('.') {
@@ -93,7 +93,7 @@ fn without_thousands(cell: &str, sign: char) -> Option<String> {
     }
 }
 
-/// Number of a season or an episode.
+/// The cell of a season or an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotCell {
     /// Null, or all of them.
@@ -125,7 +125,7 @@ pub(super) fn slot(cell: &str, prefix: char) -> SlotCell {
     }
 }
 
-/// A count of downloads; what is none is null.
+/// A count of downloads; null for anything else.
 pub(super) fn downloads(cell: &str) -> Option<u32> {
     let cell = cell.trim();
     let count = match without_thousands(cell, '.').filter(|_| cell.contains('.')) {
@@ -135,7 +135,7 @@ pub(super) fn downloads(cell: &str) -> Option<u32> {
     count.and_then(|count| u32::try_from(count).ok())
 }
 
-/// A year, of several the first; what is none is null.
+/// A year, of several the first; null for anything else.
 pub(super) fn year(cell: &str) -> Option<u16> {
     let cell = cell.trim();
     let (first, rest) = cell.split_at_checked(4)?;
@@ -154,7 +154,7 @@ pub(super) fn year(cell: &str) -> Option<u16> {
     subcat_engine::Year::new(year).map(subcat_engine::Year::get)
 }
 
-/// An id of the catalog, also without `tt` or as an address; what is none is null.
+/// An id of the catalog, also without `tt` or as an address; null for anything else.
 pub(super) fn catalog_id(cell: &str) -> Option<String> {
     let cell = cell.trim();
     if is_null_or_zero(cell) {
@@ -195,7 +195,7 @@ pub(super) fn release_id(cell: &str) -> Option<String> {
     Some(cell.to_owned())
 }
 
-/// A truth value. `Err` if it is none.
+/// A truth value. `Err` for any other text.
 pub(super) fn truth(cell: &str) -> Result<Option<bool>, ()> {
     if is_null(cell) {
         return Ok(None);

@@ -31,8 +31,8 @@ pub(super) enum Field {
     File,
 }
 
-/// A field, its name, and the other names of its columns. A name that begins with `!` is a column
-/// that says the opposite.
+/// A field, its name, and the other names of its columns. A name with a leading `!` is a column
+/// with the opposite meaning.
 struct KnownField {
     field: Field,
     name: &'static str,
@@ -260,7 +260,7 @@ struct Source {
     is_of_films: bool,
 }
 
-/// The columns of one table and the fields that they fill, in the order in which they count.
+/// The columns of one table and the fields that they fill, in order of precedence.
 #[derive(Debug, Default)]
 pub(super) struct ColumnPlan {
     generation: u64,
@@ -269,7 +269,7 @@ pub(super) struct ColumnPlan {
     pub(super) unused: Vec<usize>,
 }
 
-/// A cell and what its column says about it.
+/// A cell and the rules of its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PlannedCell<'r> {
     pub(super) text: &'r str,

@@ -1,4 +1,4 @@
-//! A table as lines of records: what the command reads and a server may load.
+//! A table as lines of records: the command reads them, and a server may load them.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
@@ -20,7 +20,7 @@ pub struct TableOptions {
     pub map: ColumnMap,
     /// Facts about all rows.
     pub rows: RowOptions,
-    /// True if it says anything: then no file is taken for one of ours.
+    /// True if an option is given: then no file is taken for one of ours.
     pub is_asked: bool,
 }
 
@@ -28,8 +28,8 @@ pub struct TableOptions {
 /// record. Errors end the import; a reason that is returned refuses the row.
 pub type RecordVisitor<'a> = dyn FnMut(&mut TableRecord) -> io::Result<Option<String>> + 'a;
 
-/// A table as JSON lines of records. A line that is a text is the reason why that row is no
-/// record; rows stand on the line of their number, others are blank.
+/// A table as JSON lines of records. A line that is a string is the reason why its row is refused.
+/// Each row is on the line of its number; other lines are blank.
 pub struct TableRead<'a> {
     rows: Box<dyn RowSource + 'a>,
     options: TableOptions,
@@ -103,7 +103,7 @@ impl<'a> TableRead<'a> {
         })
     }
 
-    /// Number of rows in languages that are not wanted, so far.
+    /// Rows in unwanted languages so far.
     pub fn left_out_count(&self) -> u64 {
         self.left_out_count
     }

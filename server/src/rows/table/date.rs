@@ -20,7 +20,7 @@ pub(super) enum DateCell {
     Empty,
     /// A point in time.
     Time(Timestamp),
-    /// A date whose order of day and month is not known.
+    /// A date with an unknown order of day and month.
     NeedsOrder,
     /// Not a date.
     Unreadable,
@@ -46,7 +46,7 @@ pub(super) fn date(cell: &str, order: Option<DateOrder>) -> DateCell {
     let (day, time) = split_time(cell);
     match day.split(['/', '-', '.']).collect::<Vec<_>>()[..] {
         [year, month, day] if year.len() == 4 => {
-            // The slashes of `2010/05/03`; everything else is ISO 8601 as it stands.
+            // ISO 8601, or else the same with slashes or points: `2010/05/03`.
             let iso = Timestamp::parse(cell);
             read(iso.or_else(|| at(&[year, month, day], time)))
         }

@@ -11,7 +11,7 @@ use crate::rows::csv_reader::{CsvDialect, CsvReader};
 /// Column that cells too many belong to: OpenSubtitles writes tabs in it.
 const SPLIT_COLUMN: &str = "MovieReleaseName";
 
-/// Rows of a table whose first row names its columns.
+/// Rows of a table with the column names in its first row.
 pub(super) struct DelimitedRows<'a> {
     reader: CsvReader<'a>,
     record: ByteRecord,
@@ -89,7 +89,7 @@ impl DelimitedRows<'_> {
             return Next::Row;
         }
         let Some(excess) = cells.checked_sub(columns) else {
-            // A line that was cut: what is missing is not null.
+            // A truncated line: its missing cells are not null.
             return Next::Refused(format!("{cells} cells under a header of {columns}"));
         };
         let Some(first) = self.split_idx.filter(|_| !self.reader.has_quotes()) else {

@@ -38,8 +38,8 @@ const OTHERS: &[(&str, char)] = &[
     ("euro", '€'),
 ];
 
-/// The text without markup: entities are characters, tags and controls go. Line ends and tabs
-/// stay.
+/// The text without markup: entities become characters, tags and control characters are removed.
+/// Line ends and tabs stay.
 pub(super) fn without_markup(text: &str) -> String {
     let decoded = without_entities(text);
     let plain = without_tags(&decoded);

@@ -10,7 +10,7 @@ pub(super) struct JsonScan {
 }
 
 impl JsonScan {
-    /// Goes on by a byte.
+    /// Advances by a byte.
     pub(super) fn take(&mut self, byte: u8) {
         if self.is_in_text {
             let ends = byte == b'"' && !self.is_escaped;
@@ -27,7 +27,7 @@ impl JsonScan {
     }
 }
 
-/// Number of arrays of objects in the object that a text begins with, as far as it goes.
+/// Count of arrays of objects in the object that a text begins with, as far as the text goes.
 pub(super) fn arrays_of_objects(beginning: &[u8]) -> usize {
     let mut scan = JsonScan::default();
     let mut arrays_count = 0;

@@ -7,7 +7,7 @@ use crate::rows::language_name::named_tag;
 /// Codes without a language.
 const NONE: &[&str] = &["und", "mul", "mis", "zxx", "xx"];
 
-/// The tag that a cell names; none for what is not one.
+/// The tag that a cell names; none for anything else.
 pub(super) fn tag_of_cell(cell: &str) -> Option<String> {
     let cell = cell.trim();
     if NONE.iter().any(|code| cell.eq_ignore_ascii_case(code)) {

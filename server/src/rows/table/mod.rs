@@ -1,4 +1,4 @@
-//! Tables of others: read by content, by the names of columns, by what their cells say.
+//! Foreign tables: recognised by their content, the names of their columns, and their cells.
 //!
 //! A table becomes JSON lines of records (`convert.rs`), so that there is one way of loading.
 

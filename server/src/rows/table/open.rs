@@ -10,15 +10,15 @@ use super::text::peek;
 use crate::limits::READ_BUFFER_BYTES;
 use crate::rows::reading::Format;
 
-/// A file whose kind is known.
+/// A file of a known kind.
 pub enum OpenedTable<'a> {
     /// Our own format.
     Own(Format, Box<dyn BufRead + 'a>),
-    /// Somebody's table, as lines of [`Format::Converted`].
+    /// A foreign table, as lines of [`Format::Converted`].
     Foreign(Box<TableRead<'a>>),
 }
 
-/// Opens a file by its content. `visit` gets each record of somebody's table.
+/// Opens a file by its content. `visit` gets each record of a foreign table.
 ///
 /// Errors: reading fails, or it is not a table; the error says what it is.
 pub fn open_table<'a>(

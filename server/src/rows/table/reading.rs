@@ -1,13 +1,13 @@
-//! Reading of titles and names of releases (API.md 13.9). Dates tell nothing here.
+//! Reading of titles and names of releases (API.md 13.9). Dates identify nothing here.
 
 use subcat_engine::{FolderSeason, ParsedRelease, ReleaseKind};
 
-/// A name as it was read.
+/// Parts of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct NameReading {
     /// True for an episode, a season or a series; else it is a film.
     pub(super) is_episode: bool,
-    /// The title, as it is shown.
+    /// The title in its displayed form.
     pub(super) title: Option<String>,
     pub(super) season: Option<u16>,
     pub(super) episode: Option<u16>,
@@ -16,7 +16,7 @@ pub(super) struct NameReading {
     pub(super) is_year_sure: bool,
 }
 
-/// Reads a name; none if it tells nothing, or tells it with doubt.
+/// Reads a name; none if nothing is recognised, or not with certainty.
 pub(super) fn read_name(name: &str, next_year: u16) -> Option<NameReading> {
     let release = ParsedRelease::parse(name, next_year.into(), FolderSeason::Outside);
     if release.is_doubtful {

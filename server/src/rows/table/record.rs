@@ -15,7 +15,7 @@ use super::row::TableRow;
 pub struct RowOptions {
     /// Order of day and month.
     pub dates: Option<DateOrder>,
-    /// Language of rows that tell none.
+    /// Language of rows that name none.
     pub language: Option<String>,
     /// Languages that are loaded, by their first subtag; all if there are none.
     pub languages: Vec<String>,
@@ -23,7 +23,7 @@ pub struct RowOptions {
     pub next_year: u16,
 }
 
-/// Fields of a record that a row tells.
+/// Fields of the record that a row describes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TableRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,17 +69,17 @@ pub struct TableRecord {
 /// Result of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Converted {
-    /// It tells a record.
+    /// The record of the row.
     Record(Box<TableRecord>),
-    /// It does not, for this reason.
+    /// The row is refused, for this reason.
     Refused(String),
-    /// Its language is not wanted.
+    /// The row has an unwanted language.
     LeftOut,
     /// The import ends: a date can be read in two ways.
     NeedsDateOrder,
 }
 
-/// Reason to end an import whose dates can be read in two ways.
+/// Reason to end an import with dates that can be read in two ways.
 pub(super) const NEEDS_DATE_ORDER: &str =
     "posted_at: say whether days or months come first (--dates dmy or mdy)";
 
@@ -92,7 +92,7 @@ struct EpisodePlace {
     is_special: bool,
 }
 
-/// Reads a row, whose columns the plan is of.
+/// Converts a row; `plan` is that of its columns.
 ///
 /// Source: API.md 13.9; of several refusals the first by rule.
 pub(super) fn convert(row: &TableRow, plan: &ColumnPlan, options: &RowOptions) -> Converted {
@@ -167,7 +167,7 @@ fn record(
         uploader_name: cells.text(Field::UploaderName),
         posted_at,
         downloads: cells.downloads(),
-        // An active record is the rule: it goes without saying.
+        // Active is the default, which is left out.
         is_active: is_active.filter(|is_active| !is_active),
         hearing_impaired,
         forced,
@@ -314,7 +314,7 @@ impl Cells<'_> {
         cells.find_map(|cell| cell::downloads(cell.text))
     }
 
-    /// The first text of a field, or all of them as lines where the map says so.
+    /// The first text of a field, or all of them as lines if the field takes several.
     fn text(&self, field: Field) -> Option<String> {
         let lines = self.lines(field);
         Some(lines.join("\n")).filter(|text| !text.is_empty())
@@ -447,7 +447,7 @@ impl Draft {
         self.title = reading.title.or(self.title.take());
     }
 
-    /// Fills gaps with what all releases tell that tell anything, if they are of this title.
+    /// Fills gaps with what all recognised releases agree on, if they are of this title.
     fn read_releases(&mut self, releases: &[String], next_year: u16) {
         let readings: Vec<NameReading> = releases
             .iter()

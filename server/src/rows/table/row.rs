@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// A row: a cell for each column, as text; none for null and for what is not text.
+/// A row: a cell for each column, as text; none for null and for other values.
 #[derive(Debug, Default)]
 pub struct TableRow {
-    /// Its number: of the line that it begins on; in arrays and dumps of the row. It only grows.
+    /// Line on which the row begins; in arrays and dumps, the position of the row. It only grows.
     pub number: u64,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -50,8 +50,8 @@ pub enum Next {
 
 /// Rows of one table, in order.
 pub(super) trait RowSource {
-    /// Reads the next row into `row`, whose columns stay. After [`Next::End`] it is not called
-    /// again.
+    /// Reads the next row into `row`, and keeps the columns of `row`. Must not be called again
+    /// after [`Next::End`].
     ///
     /// Errors: reading fails, or the input cannot be read any further.
     fn next(&mut self, row: &mut TableRow) -> io::Result<Next>;

@@ -61,7 +61,7 @@ impl<'a> SqlRows<'a> {
                 match token {
                     Token::Sign(b'(') => return Ok(true),
                     Token::Sign(b',') => {}
-                    // The end of the statement, or what follows its rows in some dialects.
+                    // The end of the statement, or the clause after its rows in some dialects.
                     _ => self.is_in_rows = false,
                 }
             } else if token.is_word("create") {
@@ -203,7 +203,7 @@ impl RowSource for SqlRows<'_> {
     }
 }
 
-/// Splits SQL into tokens; comments and blanks go.
+/// Splits SQL into tokens, without comments and blanks.
 struct Tokens<'a> {
     input: Box<dyn BufRead + 'a>,
 }
@@ -277,7 +277,7 @@ impl Tokens<'_> {
         Ok(decoded(&word).into_owned())
     }
 
-    /// The text up to its closing quote, which stands for itself when it is doubled.
+    /// The text up to its closing quote. A doubled quote is a literal one.
     fn quoted(&mut self, quote: u8) -> io::Result<String> {
         let mut text = Vec::new();
         while let Some(byte) = self.take()? {

@@ -15,7 +15,7 @@ pub(super) struct Peeked<'a> {
     pub(super) beginning: Vec<u8>,
     /// True if that is all of it.
     pub(super) is_whole: bool,
-    /// The text, as UTF-8 or, where a line is none, as it came; lines end in LF.
+    /// The text in UTF-8, with LF as line end. Lines that are not UTF-8 are unchanged.
     pub(super) content: Box<dyn BufRead + 'a>,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn peek<'a>(input: Box<dyn BufRead + 'a>) -> io::Result<Peeked<'a>> {
     Ok(peeked)
 }
 
-/// Reads what tells the kind of a table, and no more: a pipe may be slow.
+/// Reads only as much as identifies the kind of a table: a pipe may be slow.
 fn peek_bytes<'a>(mut input: Box<dyn BufRead + 'a>) -> io::Result<Peeked<'a>> {
     let mut beginning = Vec::new();
     let mut is_whole = false;
@@ -56,7 +56,7 @@ fn peek_bytes<'a>(mut input: Box<dyn BufRead + 'a>) -> io::Result<Peeked<'a>> {
     })
 }
 
-/// Returns true if the first line is there, and tells the kind of its table by itself.
+/// Returns true if the first line is complete, and identifies the kind of its table by itself.
 fn is_enough(beginning: &[u8]) -> bool {
     let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
     let text = text.trim_ascii_start();
@@ -112,12 +112,12 @@ impl Read for CarriageReturns<'_> {
     }
 }
 
-/// UTF-16 as UTF-8. Its mark goes; half a pair becomes U+FFFD.
+/// UTF-16 as UTF-8, without its byte order mark. Half a pair becomes U+FFFD.
 struct Utf16Read<'a> {
     input: Box<dyn BufRead + 'a>,
     is_big: bool,
     is_begun: bool,
-    /// The first half of a pair whose second one is still to be read.
+    /// The first half of a pair, until the second one is read.
     high: Option<u16>,
     utf8: Vec<u8>,
     /// Bytes of it that were given.

@@ -27,7 +27,7 @@ use crate::runtime::connection::{ConnectionPhase, ConnectionState};
 const ENTRIES: u32 = 1024;
 /// Pause after a failed `io_uring_enter`.
 const FAILURE_PAUSE: Duration = Duration::from_millis(1);
-/// Entries of the completion queue; the kernel keeps what is beyond them for later.
+/// Entries of the completion queue. The kernel keeps further completions for later.
 const COMPLETIONS: u32 = 4096;
 
 thread_local! {
@@ -78,7 +78,7 @@ pub(in crate::runtime) struct Ring {
     pool: BufferPool,
     /// The kernel signals completions here while the thread waits in epoll.
     completion_eventfd: Arc<OwnedFd>,
-    /// Waker of the driving task while it is parked. Whoever queues an entry wakes it.
+    /// Waker of the driving task while it is parked. Queueing an entry wakes it.
     parked_driver: Option<Waker>,
     /// Calls of `io_uring_enter` that failed in a row: the first is logged, and after
     /// [`RING_FAILURES_MAX`] the ring is given up.
@@ -133,7 +133,7 @@ impl Ring {
         let runtime = worker_runtime()?;
         let outcome = runtime.block_on(async {
             // SAFETY: the eventfd stays open as long as the `AsyncFd`, which shares its owner, and
-            // nobody replaces the descriptor in between.
+            // the descriptor is not replaced in between.
             let eventfd = unsafe { AsyncFd::register_with_interest(eventfd, Interest::READABLE) }?;
             let mut driving = tokio::spawn(drive(eventfd));
             // If the driver ends, so does the worker: its listener closes, and the kernel gives new
@@ -162,8 +162,8 @@ impl Ring {
         slot_idx
     }
 
-    /// Closes a connection: queued bytes are sent as far as the socket has room, the rest of what
-    /// is in flight is cancelled, and then the slot is removed.
+    /// Closes a connection: queued bytes are sent as far as the socket has space, all other
+    /// operations in flight are cancelled, and then the slot is removed.
     pub(super) fn close(&mut self, slot_idx: usize) {
         // The last answer may still be queued: without this it would be sent after the shutdown.
         if self.slots[slot_idx].outgoing.is_some() {
@@ -251,7 +251,7 @@ impl Ring {
         // `SubmissionQueue::push` demands.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
             self.enter(0, EnterFlags::GETEVENTS);
-            // Ends this connection; the driver ends the ring, and the worker goes on with epoll.
+            // Ends this connection. The driver ends the ring, and the worker falls back to epoll.
             assert!(!self.is_given_up(), "the kernel refuses the ring");
         }
         if let Some(parked_driver) = self.parked_driver.take() {
@@ -290,7 +290,7 @@ impl Ring {
         }
     }
 
-    /// Submits what is queued and takes completions. Returns true if there were any, or if there is
+    /// Submits queued entries and takes completions. Returns true if there were any, or if there is
     /// more to do.
     fn turn(&mut self) -> bool {
         if self.has_work() {
@@ -312,8 +312,8 @@ impl Ring {
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Submits what is queued and waits for `wanted` completions; with `GETEVENTS` deferred work is
-    /// processed, too. Returns false if the call failed: then what is queued stays queued.
+    /// Submits queued entries and waits for `wanted` completions; with `GETEVENTS` deferred work is
+    /// processed, too. Returns false if the call failed: then the entries stay queued.
     fn enter(&mut self, wanted: u32, flags: EnterFlags) -> bool {
         let queued = self.uring.submission().len();
         let queued = u32::try_from(queued).expect("a queue has 1024 entries");
@@ -331,7 +331,7 @@ impl Ring {
                 }
                 self.failures_count += 1;
                 // The kernel is short of something. Asking again at once would only take the
-                // processor from whoever could free it.
+                // processor from the tasks that could free it.
                 std::thread::sleep(FAILURE_PAUSE);
             }
         }
@@ -518,7 +518,7 @@ mod tests {
         }
     }
 
-    /// A kernel that refuses for good neither takes the processor nor lasts for ever.
+    /// A ring with a kernel that refuses for good neither takes the processor nor lasts for ever.
     #[test]
     fn a_ring_that_the_kernel_refuses_is_given_up() {
         let Ok(mut ring) = Ring::new() else {

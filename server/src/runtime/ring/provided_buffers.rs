@@ -13,8 +13,8 @@ use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 use memmap2::MmapMut;
 
-/// Number of buffers. A turn brings about twenty requests; kernels before 6.13 bring all there are,
-/// and what finds no buffer comes with the next turn.
+/// Buffers of a ring. A turn brings about twenty requests. Kernels before 6.13 bring all pending
+/// bytes; without a free buffer they come with the next turn.
 const BUFFERS_COUNT: u16 = 256;
 /// Bytes of each buffer.
 const BUFFER_BYTES: u16 = 4 << 10;
@@ -30,11 +30,11 @@ const _: () = assert!(
 ///
 /// INVARIANT: they are dropped only after the ring has stopped receiving; else they are leaked.
 pub(super) struct ProvidedBuffers {
-    /// Mappings of the entries and of the bytes, to which the two pointers point.
+    /// Mappings of the entries and of the bytes: targets of the two pointers.
     memory: Rc<[MmapMut; 2]>,
     entries: *mut BufRingEntry,
     bytes: *mut u8,
-    /// Number of buffers lent so far, modulo 2^16.
+    /// Buffers lent so far, modulo 2^16.
     tail: u16,
 }
 
@@ -62,9 +62,9 @@ impl ProvidedBuffers {
     /// Lends a buffer to the kernel. Its bytes must have been read.
     pub(super) fn give(&mut self, buffer_idx: u16) {
         let entry_idx = usize::from(self.tail % BUFFERS_COUNT);
-        // SAFETY: `entry_idx` is within the mapping, for whose entries zeros are valid. The kernel
-        // reads an entry only once the tail has passed it. There are as many entries as buffers,
-        // and this buffer is ours, so the kernel has given this entry back, too.
+        // SAFETY: `entry_idx` is within the mapping, and zeros are valid entries. The kernel reads
+        // an entry only once the tail has passed it. There are as many entries as buffers, and this
+        // buffer is ours, so the kernel has given this entry back, too.
         let entry = unsafe { &mut *self.entries.add(entry_idx) };
         entry.set_addr(self.start(buffer_idx) as u64);
         entry.set_len(u32::from(BUFFER_BYTES));
@@ -76,7 +76,7 @@ impl ProvidedBuffers {
         tail.store(self.tail, Ordering::Release);
     }
 
-    /// The received bytes in a buffer that the kernel gave back.
+    /// The received bytes in a buffer that the kernel has returned.
     pub(super) fn read(&self, buffer_idx: u16, bytes_count: usize) -> &[u8] {
         assert!(
             bytes_count <= usize::from(BUFFER_BYTES),

@@ -1,4 +1,4 @@
-//! A connection as its ring knows it, and the operations that a ring submits for it.
+//! A connection of a ring, and the operations that the ring submits for it.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl RingOperation {
     }
 }
 
-/// A connection as its ring knows it.
+/// State of a connection in its ring.
 ///
 /// Receiving, sending and waiting for room are independent of each other. The receive:
 ///
@@ -57,7 +57,9 @@ impl RingOperation {
 /// A send: none -> `outgoing` (queued or in flight) -> none, or `send_error`. A closed slot is
 /// removed as soon as no operation of it is in flight.
 pub(super) struct RingSlot {
+    /// The socket. The slot keeps it open until the kernel has finished with it.
     pub(super) socket: Arc<OwnedFd>,
+    /// State that the ring updates with the progress of sends.
     pub(super) state: Arc<ConnectionState>,
     /// Waker of the connection's task, once it has waited.
     waker: Option<Waker>,

@@ -28,7 +28,7 @@ impl RingSocket {
         self.socket.as_fd()
     }
 
-    /// Passes received bytes to `take`, at most `bytes_max`. Returns their number; 0 is the end.
+    /// Passes up to `bytes_max` received bytes to `take`. Returns their number; 0 is the end.
     pub(in crate::runtime) fn poll_receive(
         &self,
         context: &mut Context<'_>,

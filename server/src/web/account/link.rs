@@ -1,4 +1,4 @@
-//! One-time links as they are used by whoever has them.
+//! Use of one-time links.
 
 use std::sync::Arc;
 
@@ -137,10 +137,10 @@ async fn set_password(request: &Arc<WebRequest>, token: &str, id: AccountId) -> 
     let Some(account) = changed.await? else {
         return ended_page(request);
     };
-    // A disabled account has a new password, and still nobody may sign in.
+    // A disabled account has a new password, and still may not sign in.
     if account.disabled_at.is_some() {
         return Ok(answer::see_other("/signin"));
     }
-    // The link stands for the password only.
+    // The link replaces the password only.
     pass(request, &account, "").await
 }

@@ -1,4 +1,4 @@
-//! Pages of a person's own account: signing in, profile, second step, links for somebody else.
+//! Pages of a person's own account: signing in, profile, second step, links for others.
 
 pub(super) mod device;
 pub(super) mod link;

@@ -1,4 +1,4 @@
-//! Checks that somebody who is signed in, or about to be, owns the account: the password, and the
+//! Checks that a user who is signed in, or about to be, owns the account: the password, and the
 //! code of the second step.
 
 use std::sync::Arc;
@@ -34,14 +34,14 @@ pub(super) async fn is_password(
         Ok(_of_account) => hashing.verify(applicant, typed, Some(hash)).await,
         Err(refused) => Err(refused),
     };
-    // What is right, or could not be tried, is not counted.
+    // A right password is not counted, nor one that could not be checked.
     if !matches!(verified, Ok(false)) {
         request.site.throttle.give_back(&subjects);
     }
     Ok(verified?)
 }
 
-/// The subject by which wrong codes are counted: a browser that has signed in to the account before
+/// The subject that wrong codes are counted by: a browser that has signed in to the account before
 /// has a window of its own.
 pub(super) fn code_subject(request: &WebRequest, account: &Account) -> AttemptSubject {
     match known_device(request, account) {
@@ -79,8 +79,8 @@ pub(super) async fn use_code(
     used.await
 }
 
-/// Checks the code in the field `code` of somebody who is signed in, if the account has a second
-/// step. Returns why it is not accepted.
+/// Checks the code in the field `code`, if the signed-in account has a second step. Returns why it
+/// is not accepted.
 pub(super) async fn refuse_code(
     request: &Arc<WebRequest>,
     account: &Account,

@@ -1,6 +1,6 @@
 //! The time between the two steps of a sign-in: a cookie says that the password was right.
 //!
-//! It is a random value whose digest is stored as a session that is not open. It leads to the page
+//! It is a random value; its digest is stored as a session that is not open. It leads to the page
 //! that asks for the code and nowhere else, and is used up by the right code. A new password ends
 //! it, as all sessions.
 
@@ -11,7 +11,7 @@ use crate::auth::api_key_digest;
 use crate::web::frame::secret::Secret;
 use crate::web::frame::session::{cookie, set_cookie};
 
-/// Time in which the code must be typed.
+/// Time limit for typing the code.
 const PENDING_SECONDS: i64 = 600;
 
 const fn cookie_name(is_secure: bool) -> &'static str {
@@ -56,8 +56,8 @@ pub(crate) struct PendingSignIn {
     pub(crate) second: SecondStep,
 }
 
-/// The sign-in that waits for its code, of an enabled account that has a second step: nobody gets
-/// in by this cookie without a code.
+/// The sign-in that waits for its code, of an enabled account that has a second step: this cookie
+/// alone, without a code, opens no session.
 pub(crate) fn find(
     engine: &Engine,
     headers: &HeaderMap,

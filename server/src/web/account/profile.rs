@@ -32,7 +32,7 @@ struct ProfilePage<'a> {
     new_email: &'a str,
     since: String,
     has_second_step: bool,
-    /// Day on which the address of the feeds was made; empty without one.
+    /// Creation day of the address of the feeds; empty without one.
     feed_since: String,
     /// One-time value of the form of such an address.
     token: String,
@@ -133,7 +133,7 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
     answer::page(status, &template)
 }
 
-/// The day on which the address of the account's feeds was made; empty without one.
+/// The creation day of the address of the account's feeds; empty without one.
 fn feed_since(request: &WebRequest, account: AccountId) -> String {
     let keys = request.site.service.engine.accounts().api_keys_of(account);
     let is_open =
@@ -154,7 +154,7 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     }
 }
 
-/// Changes the address, by which the account signs in from then on: this session ends, whether the
+/// Changes the address, which the account signs in with afterwards. This session ends, whether the
 /// address was free or not.
 async fn change_address(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
@@ -172,7 +172,8 @@ async fn change_address(request: &Arc<WebRequest>) -> PageResult {
             let this = request.viewer()?.session_digest;
             let changed = Change::SetEmail(account.id, email);
             let closed = StateEvent::CloseSession(this);
-            // The same for an address that is taken: nobody learns which ones have accounts.
+            // The same for an address that is taken, so that the answer does not reveal which ones
+            // have accounts.
             service.change_with_session(changed, closed, Actor::Account(&account.email))?;
             let mut response = request.see_other_with("/signin", Notice::AddressAsked);
             let cookie = session::forget(request.is_secure);
@@ -190,11 +191,12 @@ struct DeletePage {
     email: String,
     /// API keys that are active.
     keys_count: usize,
-    /// True if a code is asked for, too.
+    /// True if a code is required, too.
     has_second_step: bool,
 }
 
-/// `GET /profile/delete`: says what goes with the account, and asks for the password.
+/// `GET /profile/delete`: lists the data that is deleted with the account, and asks for the
+/// password.
 pub(crate) fn show_delete(request: &WebRequest) -> PageResult {
     delete_page(request, None)
 }
@@ -217,7 +219,7 @@ fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageRe
     answer::page(status, &template)
 }
 
-/// `POST /profile/delete`: deletes the account of whoever knows its password, and has its second
+/// `POST /profile/delete`: deletes the account, after a check of its password and of its second
 /// step.
 pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();

@@ -39,7 +39,7 @@ impl CodePage {
     }
 }
 
-/// The sign-in whose password was right a moment ago.
+/// The sign-in that has just passed the password step.
 fn pending(request: &WebRequest) -> Option<PendingSignIn> {
     pending_sign_in::find(
         &request.site.service.engine,
@@ -65,7 +65,7 @@ pub(crate) fn show_code(request: &WebRequest) -> PageResult {
 /// `POST /signin/code`: opens the session if the code is right and was not used.
 pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
     let next = next_of(request.form.get("next"));
-    // Too late, or the password was changed or the second step turned off meanwhile.
+    // Too late, or the password was changed or the second step turned off since the first step.
     let Some(pending) = pending(request) else {
         return Ok(request.see_other_with("/signin", Notice::CodeTooLate));
     };
@@ -100,13 +100,13 @@ struct StepPage {
     fault: FormFault,
     /// Recovery codes that are left; `None` while the second step is off.
     codes_left: Option<usize>,
-    /// True if another key has sealed the secret: the app's codes are of no use any more.
+    /// True if another key has sealed the secret: the app's codes no longer work.
     is_closed: bool,
     is_required: bool,
     email: String,
-    /// New secret, as it is typed into an app; empty while the second step is on.
+    /// New secret, in the form that is typed into an app; empty while the second step is on.
     secret: String,
-    /// The same with all that an app needs, as a link.
+    /// The secret and everything else that an app needs, as a link.
     url: String,
     drawing: Option<QrDrawing>,
 }
@@ -171,7 +171,7 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
         let turned_on = request.blocking(move |request| turn_on(request, &account, secret));
         return turned_on.await;
     }
-    // Whoever has a session and the password has not shown the second factor.
+    // A session and the password do not prove the second factor.
     if let Some(rejection) = refuse_code(request, &account).await? {
         return step_page(request, secret, Some(rejection));
     }
@@ -195,7 +195,7 @@ fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageRes
     let Some(key) = request.site.service.sealing_key() else {
         return step_page(request, secret, Some(FormRejection::NoSealingKey));
     };
-    // Whoever turns it on has an app that makes its codes, and a clock that agrees.
+    // The code proves that the app has the secret, and that its clock agrees.
     let code = request.form.get("code");
     let Some(last_step) = totp::step_of(&secret, code, request.now) else {
         return step_page(request, secret, Some(FormRejection::WrongCode));

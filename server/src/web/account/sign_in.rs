@@ -40,7 +40,7 @@ const EMAIL_SECONDS: i64 = 600;
 #[template(path = "account/account_form.html")]
 pub(crate) struct AccountFormPage {
     page: Frame,
-    /// Path to which the form is posted.
+    /// Target path of the form.
     action: Cow<'static, str>,
     heading: &'static str,
     lead: &'static str,
@@ -48,7 +48,7 @@ pub(crate) struct AccountFormPage {
     fault: FormFault,
     /// Token of the one-time link; empty except on `/setup`.
     token: String,
-    /// Path to go to after the sign-in; empty for the default.
+    /// Target path after the sign-in; empty for the default.
     next: String,
     email: String,
     name: String,
@@ -190,9 +190,9 @@ struct CheckPage {
     again: String,
 }
 
-/// A page that goes on to the sign-in page. The browser leaves the session cookie out of a request
-/// that another site caused, so somebody who is signed in looks like somebody who is not. The
-/// request of our own page brings the cookie along.
+/// A page that leads on to the sign-in page. The browser leaves the session cookie out of a request
+/// that another site caused, so that a signed-in user looks like one who is not. The request of our
+/// own page brings the cookie along.
 fn check_again(request: &WebRequest, next: &str) -> PageResult {
     let template = CheckPage {
         page: request.frame("/signin"),
@@ -235,14 +235,14 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     }
     let is_right = verified?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
-    // Not what was typed: people type their password into the field of the address, too.
+    // Not the typed text: people type their password into the field of the address, too.
     let known = account.as_ref().map(|account| account.id.0);
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
         tracing::warn!(account = known, address = %request.peer, "a sign-in failed");
         let form = AccountFormPage::sign_in(request);
         return form.rejected(request, FormRejection::WrongCredentials);
     };
-    // What is right is counted by itself.
+    // A right password counts for its own subject only.
     let tries: Vec<_> = subjects
         .iter()
         .filter(|it| !right.contains(it))
@@ -254,7 +254,7 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
 
 /// Verifies the password of a sign-in when its account and its network have room in the queue.
 ///
-/// It is verified even without an account or for a disabled one: the time must not tell.
+/// It is verified even without an account or for a disabled one: the time must not reveal that.
 async fn verify(
     request: &WebRequest,
     account: Option<&Account>,
@@ -289,7 +289,7 @@ async fn verify(
     hashing.verify(applicant, password, stored).await
 }
 
-/// Goes on after the right password: to the second step of the account, if it has one.
+/// Continues after the right password, with the second step of the account, if it has one.
 pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) -> PageResult {
     let service = &request.site.service;
     if service.engine.accounts().second_step(account.id).is_none() {
@@ -312,7 +312,7 @@ pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) ->
 }
 
 /// Records in the audit log that sign-ins of an account are locked, once in each window. The answer
-/// does not wait for it: its time must not tell whether the account exists.
+/// does not wait for it: its time must not reveal whether the account exists.
 fn record_lock(request: &Arc<WebRequest>, account: AccountId) {
     let request = Arc::clone(request);
     let control = request.site.service.control.clone();
@@ -341,8 +341,8 @@ fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result
     Ok(())
 }
 
-/// The subjects by which a sign-in is counted. A browser that has signed in to the account before
-/// is counted by itself alone: whatever outsiders do, its owner can sign in.
+/// The subjects that a sign-in is counted by. A browser that has signed in to the account before is
+/// counted by itself alone: whatever outsiders do, its owner can sign in.
 fn sign_in_subjects(
     request: &WebRequest,
     typed_email: &str,
@@ -428,8 +428,8 @@ pub(crate) fn show_sign_up(request: &WebRequest) -> PageResult {
 
 /// `POST /signup`.
 ///
-/// The work and the answer are the same for a free address and a taken one, so that nobody learns
-/// which addresses have accounts. For the same reason it does not sign in.
+/// The work and the answer are the same for a free address and a taken one, so that the answer does
+/// not reveal which addresses have accounts. For the same reason it does not sign in.
 pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     if !request.is_registration_open() {
         return Err(PageError::NotFound);
@@ -523,7 +523,7 @@ pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
     Ok(response)
 }
 
-/// A new account, as it was typed.
+/// A new account from the fields of its form.
 pub(crate) struct AccountDraft {
     email: Email,
     name: String,

@@ -23,7 +23,7 @@ pub(crate) fn new_secret() -> [u8; 20] {
     secret
 }
 
-/// The secret as it is typed into an app: base32.
+/// The secret in the form that is typed into an app: base32.
 pub(crate) fn secret_text(secret: &[u8; 20]) -> String {
     Secret::from(*secret).to_base32()
 }
@@ -64,7 +64,7 @@ pub(crate) fn check(
         .collect::<String>()
         .to_ascii_lowercase();
     if plain.len() == RECOVERY_CHARS {
-        // Compared by digest: how long that takes says nothing about a code.
+        // Compared by digest, so that the time of the comparison reveals nothing about a code.
         let digest = api_key_digest(&plain);
         let is_known = second.recovery_digests.contains(&digest);
         return is_known.then_some(UsedCode::Recovery(digest));
@@ -99,7 +99,7 @@ fn recovery_code() -> String {
     bytes.iter().map(alphabet).collect()
 }
 
-/// A QR code as it is drawn: side of the square in modules, and the path of the dark ones.
+/// A QR code for drawing: side of the square in modules, and the path of the dark ones.
 pub(crate) struct QrDrawing {
     pub(crate) side: i32,
     pub(crate) path: String,
@@ -135,7 +135,7 @@ mod tests {
         Timestamp::from_seconds(seconds).unwrap()
     }
 
-    /// RFC 6238, appendix B: the secret and the codes of SHA-1, of which apps show six digits.
+    /// RFC 6238, appendix B: the secret and the codes of SHA-1. Apps show six of their digits.
     #[test]
     fn codes_are_those_of_the_rfc() {
         let secret = b"12345678901234567890";

@@ -15,7 +15,7 @@ pub(crate) fn public_feed(request: &WebRequest, query: &str) -> String {
 }
 
 /// Query string that a reader adds to the address of their own feeds for a list. Empty if anybody
-/// may read the feed of the list, or nobody is signed in.
+/// may read the feed of the list, or there is no session.
 pub(crate) fn own_feed(request: &WebRequest, query: &str) -> String {
     let is_public = request.site.service.config().is_catalog_public;
     if is_public || request.viewer().is_err() {

@@ -26,7 +26,7 @@ struct FrontPage {
     response: String,
     /// True if anybody may read the catalog.
     is_public: bool,
-    /// The newest records, for who may read the catalog.
+    /// The newest records, for viewers who may read the catalog.
     newest: Vec<RecordView>,
 }
 

@@ -35,7 +35,7 @@ struct LookPage {
     shown: Option<FileInArchive>,
 }
 
-/// A file in an archive, as it is shown.
+/// A shown file of an archive.
 #[derive(Clone)]
 struct FileInArchive {
     name: String,

@@ -42,7 +42,7 @@ pub(crate) struct RecordView {
     pub(crate) is_same_release: bool,
     /// True if it is the first of several records of its title in the list, which have a head.
     pub(crate) begins_title: bool,
-    /// True if the title stands above it: its row begins with the release.
+    /// True if a heading above the row has the title: the row begins with the release.
     pub(crate) is_below_title: bool,
     /// Query string of its download in this list, with its question mark; empty for the whole file.
     pub(crate) text_query: String,
@@ -157,7 +157,7 @@ impl RecordView {
         bare_title(&record.title, record.year, record.season, record.episode)
     }
 
-    /// Title, number and release in one line: what tells this record from its neighbours.
+    /// Title, number and release in one line: they distinguish this record from its neighbours.
     pub(crate) fn full_name(&self) -> String {
         let mut name = self.title().to_owned();
         let number = self.episode_number();
@@ -217,7 +217,7 @@ impl RecordView {
         episode_number(self.record.season, self.record.episode)
     }
 
-    /// The day on which it was posted.
+    /// Day of its posting.
     pub(crate) fn posted(&self) -> String {
         match Timestamp::parse(&self.record.posted_at) {
             Some(time) => self.lang.date(time),
@@ -233,7 +233,7 @@ impl RecordView {
         }
     }
 
-    /// The time at which it was posted, as a machine reads it.
+    /// Time of its posting, in machine-readable form.
     pub(crate) fn posted_at(&self) -> &str {
         &self.record.posted_at
     }
@@ -266,7 +266,7 @@ pub(crate) fn same_releases_together(hits: Vec<RecordView>) -> Vec<RecordView> {
     ordered
 }
 
-/// Gives a head to each run of records of one title. The order stays as it is.
+/// Gives a head to each run of records of one title, and keeps the order.
 pub(crate) fn below_titles(mut hits: Vec<RecordView>) -> Vec<RecordView> {
     let paths: Vec<String> = hits.iter().map(|hit| hit.title_path.clone()).collect();
     for (idx, hit) in hits.iter_mut().enumerate() {
@@ -310,7 +310,7 @@ pub(crate) fn packs_with(
     Ok(below_heading(packs))
 }
 
-/// The records of a page whose heading is their title.
+/// The records of a page with their title as its heading.
 pub(crate) fn below_heading(mut hits: Vec<RecordView>) -> Vec<RecordView> {
     for hit in &mut hits {
         hit.is_below_title = true;

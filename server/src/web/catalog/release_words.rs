@@ -1,10 +1,10 @@
-//! The facts of a release that rows show, from a file name or a description that tells them.
+//! The facts of a release that rows show, read from a file name or a description.
 
 use subcat_engine::ReleaseFacts;
 
 use crate::limits::GROUP_CHARS_MAX;
 
-/// Facts of a release; empty where the text does not say them plainly.
+/// Facts of a release; empty where the text is not clear.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReleaseWords(ReleaseFacts);
 

@@ -20,7 +20,7 @@ pub(crate) enum ResultOrder {
 }
 
 impl ResultOrder {
-    /// The order that the parameter asks for; any other value is the default.
+    /// The order of the parameter; the default for any other value.
     pub(crate) fn of(params: &Params) -> Self {
         match params.get(ORDER_PARAMETER) {
             "newest" => Self::Newest,

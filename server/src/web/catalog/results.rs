@@ -35,7 +35,7 @@ use crate::web::frame::web_request::WebRequest;
 #[template(path = "catalog/catalog.html")]
 struct CatalogPage {
     page: Frame,
-    /// Path of the page of the uploader whose name was searched in vain; else empty.
+    /// Path of the page of an uploader, if the search for that name found nothing; else empty.
     uploader_path: String,
     form: SearchForm,
     errors: SearchErrors,
@@ -51,12 +51,12 @@ struct SearchResults {
     hits: Vec<RecordView>,
     /// Counts of a search; `None` for a list of the newest.
     found: Option<FoundCounts>,
-    /// True if nothing was asked for: the whole catalog.
+    /// True without any criterion: the whole catalog.
     is_everything: bool,
     orders: Vec<OrderLink>,
     /// True if the most downloaded come first.
     is_by_downloads: bool,
-    /// Number of the newest records among which they are, if there are others; else empty.
+    /// Count of the newest records that were compared, as text; empty if these are all.
     compared: String,
     page_number: usize,
     /// True if there is a page after this one.
@@ -96,7 +96,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.reader()?;
     let has_alias = request.site.service.compat.imdb_id_alias;
     let reading = search_box::read(&request.query, has_alias);
-    // Filters beside a link ask for a part of its records: a search.
+    // Filters beside a link select a part of its records: a search.
     let filters = reading.params.without(&[
         "catalog_id",
         "public_id",
@@ -456,8 +456,8 @@ fn stored_cues(
     ))
 }
 
-/// The page of this site with the list that a record was chosen from: what the browser says that it
-/// comes from. Empty if it says nothing, or another kind of page.
+/// The page of this site with the list that a record was chosen from, taken from `Referer`. Empty
+/// without it, or for another kind of page.
 fn list_before(request: &WebRequest) -> String {
     let referer = request.headers.get(REFERER);
     let referer = referer.and_then(|value| value.to_str().ok()).unwrap_or("");

@@ -1,14 +1,14 @@
-//! Texts that people paste or type into the search box, read as the search that they mean.
+//! Texts that people paste or type into the search box, read as the intended search.
 //!
-//! A pure function from parameters to parameters: the API stays as it is specified. Links and ids
-//! lead to a page, a file name loses its folder and its ending, "temporada 2" becomes the marker
-//! that the search rules know, and an episode implies its type.
+//! A pure function from parameters to parameters: the API is not affected. Links and ids lead to a
+//! page, a file name loses its folder and its ending, "temporada 2" becomes the marker that the
+//! search rules know, and an episode implies its type.
 
 use subcat_engine::{QueryName, RecordId, is_file_ending};
 
 use crate::web::frame::params::Params;
 
-/// A search as it was meant.
+/// The intended search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BoxReading {
     /// The page that the text names, if it names one.
@@ -26,7 +26,7 @@ pub(crate) enum Destination {
     Title(u64),
 }
 
-/// Parameters that say what to search for; the others are filters.
+/// Criteria of a search; the other parameters are filters.
 const CRITERIA: [&str; 4] = ["query", "title", "catalog_id", "public_id"];
 /// Digits of a catalog id in a text that people paste.
 const CATALOG_DIGITS: std::ops::RangeInclusive<usize> = 5..=10;
@@ -66,7 +66,7 @@ pub(crate) fn read(params: &Params, has_alias: bool) -> BoxReading {
     reading
 }
 
-/// Season and episode are those of episodes; of a film there are none.
+/// Season and episode imply the type: films have neither.
 fn imply_type(params: &mut Params) {
     let is_place = !params.get("season").is_empty() || !params.get("episode").is_empty();
     match params.get("video_type") {
@@ -79,7 +79,7 @@ fn imply_type(params: &mut Params) {
     }
 }
 
-/// The number of a pasted link to a title, or of a catalog id that stands alone.
+/// The number of a pasted link to a title, or of a catalog id without other text.
 fn title_number(text: &str) -> Option<u64> {
     let id = match text.split_once("/title/") {
         Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or(""),
@@ -97,7 +97,7 @@ fn record_id(text: &str) -> Option<RecordId> {
     pieces.find_map(RecordId::parse)
 }
 
-/// A pasted file name without its folder and its ending; any other text as it is.
+/// A pasted file name without its folder and its ending; any other text unchanged.
 fn file_stem(text: &str) -> &str {
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
     match name.rsplit_once('.') {
@@ -108,7 +108,7 @@ fn file_stem(text: &str) -> &str {
 }
 
 /// Reads season and episode that a text says in words as the marker of the search rules; without
-/// other words, as filters. A marker, and the name of a release, stay as they are.
+/// other words, as filters. A marker, and the name of a release, stay unchanged.
 fn set_query(text: &str, params: &mut Params) {
     params.set("query", text);
     let name = QueryName::parse(text);

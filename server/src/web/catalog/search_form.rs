@@ -14,7 +14,7 @@ struct SearchField {
 }
 
 enum SearchInput {
-    /// Not a filter: the search words, which stand above the filters, or the page size.
+    /// Not a filter: the search words above the filters, or the page size.
     NotAFilter,
     /// Accepted in the address, but not in the form.
     AddressOnly,
@@ -204,7 +204,7 @@ pub(crate) struct NarrowLink {
 /// Filters whose values are offered beside the chips.
 const OFFERED: [&str; 2] = ["video_type", "language"];
 
-/// The search form as it was filled in.
+/// The filled-in search form.
 pub(crate) struct SearchForm {
     pub(crate) query: String,
     /// Message about the words; empty if they are valid.
@@ -362,7 +362,7 @@ pub(crate) struct SearchErrors(Vec<SearchFault>);
 /// A sentence, and the parameter that it is about.
 struct SearchFault {
     parameter: &'static str,
-    /// Name of the parameter for people, for where the sentence does not stand at its field.
+    /// Name of the parameter for people, if the sentence is not shown at its field.
     label: &'static str,
     message: String,
 }
@@ -444,8 +444,8 @@ fn label_of(parameter: &'static str, lang: Lang) -> &'static str {
     field.map_or(parameter, |field| field.label(lang))
 }
 
-/// The sentence about one parameter. The bound is taken from the API's message, so that it stands
-/// in one place.
+/// The sentence about one parameter. The bound is taken from the API's message, so that it is
+/// defined once.
 fn message(rejection: &ParameterRejection, lang: Lang) -> String {
     let bound: String = rejection
         .message

@@ -59,13 +59,14 @@ struct SeasonView {
     /// Records of whole seasons.
     packs_count: u32,
     records_count: u32,
-    /// Its episodes; empty if there are too many to show all and another season was chosen.
+    /// Episodes of the season; empty if there are too many to show all and another season was
+    /// chosen.
     episodes: Vec<EpisodeView>,
     is_chosen: bool,
 }
 
 impl SeasonView {
-    /// Its counts: `4 subtitles, 1 pack`.
+    /// The counts in words: `4 subtitles, 1 pack`.
     fn in_words(&self, lang: &Lang) -> String {
         let all = subtitles(self.records_count, *lang);
         match self.packs_count {
@@ -93,13 +94,13 @@ struct EpisodeView {
 }
 
 impl EpisodeView {
-    /// Its count: `2 subtitles`.
+    /// The count in words: `2 subtitles`.
     fn in_words(&self, lang: &Lang) -> String {
         subtitles(self.records_count, *lang)
     }
 }
 
-/// Records that stand together under a heading.
+/// Records under one heading.
 struct ReleaseGroup {
     /// Empty if there is one group only.
     heading: String,

@@ -1,4 +1,4 @@
-//! The subtitles of an uploader, as far back as it is cheap to look.
+//! The subtitles of an uploader, among the newest records that are cheap to read.
 
 use askama::Template;
 use http::StatusCode;
@@ -21,7 +21,7 @@ struct UploaderPage {
     page: Frame,
     name: String,
     hits: Vec<RecordView>,
-    /// Number of the newest records that were read; empty if these are all.
+    /// Count of the newest records that were read, as text; empty if these are all.
     read: String,
     page_number: usize,
     has_next: bool,
@@ -64,7 +64,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// Path of the page of the uploader with this name; empty if none of the newest records is theirs.
+/// Path of the page of the uploader with this name; empty if none of the newest records is by this
+/// uploader.
 pub(crate) fn known_uploader(request: &WebRequest, name: &str) -> Result<String, PageError> {
     let first = ListPage {
         skipped: 0,

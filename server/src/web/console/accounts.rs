@@ -57,7 +57,7 @@ struct AccountsPage<'a> {
     find: &'a str,
     rows: Vec<AccountRow>,
     is_truncated: bool,
-    /// True if the settings say whether registration is open, and not the administrators.
+    /// True if the settings decide whether registration is open, and not the administrators.
     is_registration_set: bool,
     links: Vec<LinkRow>,
     /// One-time value of the form of an invitation.
@@ -68,7 +68,7 @@ struct AccountsPage<'a> {
 struct LinkRow {
     id: String,
     purpose: &'static str,
-    /// Address of the account whose password it sets; empty for an invitation.
+    /// Address of the account that the link sets the password of; empty for an invitation.
     email: String,
     maker: String,
     ends: String,
@@ -143,7 +143,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// `POST /admin/registration`: `open` is `yes` or `no`. Forbidden where the settings say it.
+/// `POST /admin/registration`: `open` is `yes` or `no`. Forbidden if the settings decide it.
 pub(crate) fn set_registration(request: &WebRequest) -> PageResult {
     let viewer = request.admin()?;
     if request.site.service.is_registration_set() {
@@ -205,7 +205,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// Cost: reads the newest entries of the audit log, at most [`SIGN_IN_ENTRIES_READ_MAX`].
+/// Cost: reads up to [`SIGN_IN_ENTRIES_READ_MAX`] of the newest entries of the audit log.
 fn last_sign_in(request: &WebRequest, account: AccountId) -> Result<String, PageError> {
     let engine = &request.site.service.engine;
     let newest = engine
@@ -269,8 +269,8 @@ struct ChangePage {
     sessions_count: usize,
 }
 
-/// `GET /admin/accounts/{number}/change`: names the account, says what the change does, and asks
-/// for confirmation. `action` is the change.
+/// `GET /admin/accounts/{number}/change`: names the account, explains the change, and asks for
+/// confirmation. `action` is the change.
 pub(crate) fn show_change(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.admin()?;
     let account = find(request, number)?;

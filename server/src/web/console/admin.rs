@@ -35,7 +35,7 @@ struct SlowRow {
     at: String,
     duration: String,
     parameters: String,
-    /// Number of the API key; 0 for a search on a page.
+    /// Id of the API key; 0 for a search on a page.
     key_number: u64,
     key_name: String,
 }
@@ -228,7 +228,7 @@ fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
     }
 }
 
-/// Number of searches in the latency buckets above the threshold of slow searches.
+/// Searches in the latency buckets above the threshold of slow searches, counted.
 fn slow_count(metrics: &Metrics) -> u64 {
     let search = Route::Search as usize;
     let is_slow = |idx: &usize| {

@@ -38,7 +38,7 @@ struct AuditPage {
     rows: Vec<AuditRow>,
     /// True if these are not the newest entries.
     is_older: bool,
-    /// Number of the last entry that was read, if there are older ones.
+    /// Sequence number of the last entry that was read, if there are older ones.
     older: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let engine = &request.site.service.engine;
     let before = request.query.get("before").parse().ok();
     let filter = AuditFilter::read(&request.query);
-    // One more than is shown tells whether there is another page.
+    // One more than is shown, to find out if there is another page.
     let mut found = filter.entries(engine, before, AUDIT_ENTRIES_PER_PAGE + 1)?;
     if AUDIT_ENTRIES_PER_PAGE < found.entries.len() {
         found.entries.truncate(AUDIT_ENTRIES_PER_PAGE);
@@ -110,7 +110,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
     let account = entry.account.and_then(|id| engine.accounts().get(id));
-    // For a key the detail is its name, which stands beside its number already.
+    // For a key the detail is its name, which is shown beside its id already.
     let (key, detail) = match entry.api_key {
         Some(id) => {
             let (number, name) = (id.0, entry.detail);
@@ -140,8 +140,8 @@ fn actor_name(actor: String, lang: Lang) -> String {
     }
 }
 
-/// The action in the language of the page. An action that this version does not know, written by
-/// a newer one, is shown as it is stored.
+/// The action in the language of the page. An action that this version does not know, written by a
+/// newer one, is shown in its stored form.
 fn action_name(action: &str, lang: Lang) -> String {
     let spanish = match action {
         "account created" => "cuenta creada",

@@ -5,7 +5,7 @@ use subcat_engine::{AuditEntry, Engine};
 use crate::limits::{AUDIT_ENTRIES_PER_PAGE, AUDIT_ENTRIES_READ_MAX};
 use crate::web::frame::params::{self, Params};
 
-/// Entries that the page asks for.
+/// Filter of the entries on a page.
 pub(crate) struct AuditFilter {
     /// Part of an actor, a name or a detail, in lower case.
     pub(crate) find: String,
@@ -26,7 +26,7 @@ pub(crate) const KINDS: [&str; 6] = [
 /// Entries that were found, with their numbers, newest first.
 pub(crate) struct FoundEntries {
     pub(crate) entries: Vec<(u64, AuditEntry)>,
-    /// Number before which a search goes on; `None` at the end of the log.
+    /// Sequence number before which the next search begins; `None` at the end of the log.
     pub(crate) next: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn csv(entries: &[(u64, AuditEntry)]) -> String {
 }
 
 /// A text as a quoted cell. One that a spreadsheet would take as a formula begins with an
-/// apostrophe: names of keys are chosen by anybody.
+/// apostrophe: names of keys are free text.
 fn cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t']);
     let mark = if is_formula { "'" } else { "" };

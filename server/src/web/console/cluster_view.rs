@@ -4,7 +4,7 @@ use crate::limits::BEAT_SECONDS;
 use crate::service::{ACCEPTS_NOTHING, ClusterState};
 use crate::web::frame::language::Lang;
 
-/// Beats that a node may miss before the page says that it is silent.
+/// Heartbeats that a node may miss before the page shows it as silent.
 const MISSED_BEATS: u64 = 3;
 
 /// The cluster that this service is a node of.

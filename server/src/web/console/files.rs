@@ -52,7 +52,7 @@ struct FilesPage<'a> {
     /// True if the page asks before the file is forgotten.
     is_asking: bool,
     rows: Vec<FileRow>,
-    /// Release with which the next page begins.
+    /// First release of the next page.
     next: Option<ReleaseId>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// A page of the list, and the release with which the next one begins.
+/// A page of the list, and the first release of the next one.
 fn rows_from(
     request: &WebRequest,
     from: &str,
@@ -96,7 +96,7 @@ fn rows_from(
         None
     };
     let rows = releases.into_iter().filter_map(|release| {
-        // One that was forgotten meanwhile is left out.
+        // A file that was forgotten since the listing is left out.
         let file = files.cached_file(&release)?;
         Some(FileRow {
             kind: file.kind.extension(),
@@ -113,7 +113,7 @@ pub(crate) fn forget(request: &WebRequest) -> PageResult {
     let release = ReleaseId::parse(request.form.get("release")).ok_or(PageError::InvalidForm)?;
     let actor = Actor::Account(&viewer.account.email);
     let operations = Operations::of_service(&request.site.service, actor);
-    // A file that is forgotten already, by a second click, is what was asked for.
+    // A file that is forgotten already, after a second click, is the wanted outcome.
     if operations.stored_file(&release).is_ok() {
         operations.forget_file(&release, false)?;
     }

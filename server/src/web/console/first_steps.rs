@@ -5,7 +5,7 @@ use subcat_engine::EngineStats;
 use crate::web::frame::command_text::command_text;
 use crate::web::frame::web_request::WebRequest;
 
-/// A record as it is imported: one line of JSON.
+/// A record for an import: one line of JSON.
 pub(crate) const SAMPLE_LINE: &str = concat!(
     r#"{"id":"3f2b8c1e-5a4d-4e6f-9b7a-0c1d2e3f4a5b","video_type":"movie","title":"Sintel","#,
     r#""year":2010,"catalog_id":"tt1727587","source_release_id":"42"}"#

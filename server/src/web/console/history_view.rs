@@ -32,7 +32,7 @@ pub(crate) struct StepLink {
 /// A small chart.
 pub(crate) struct ChartView {
     pub(crate) name: &'static str,
-    /// Its last value, or the sum of all.
+    /// Last value of the figure, or the sum of all.
     pub(crate) value: String,
     /// An `svg` element of numbers and texts of this program. Safe to insert unescaped.
     pub(crate) svg: String,
@@ -54,7 +54,7 @@ pub(crate) struct HistoryRow {
 }
 
 impl HistoryView {
-    /// The view that the parameter `history` asks for: `hours`, `days`, or else minutes.
+    /// The view of the parameter `history`: `hours`, `days`, or else minutes.
     pub(crate) fn new(request: &WebRequest) -> Self {
         let history = &request.site.service.history;
         let chosen = match request.query.get("history") {
@@ -178,7 +178,7 @@ impl Slots<'_> {
         let name = lang.t("Search p50 · p99", "Búsqueda p50 · p99");
         let quantiles = |class, percent| SparkSeries {
             class,
-            // On the scale of the buckets, on which twice as slow is a step.
+            // On the scale of the buckets: twice as slow is one step.
             values: self.values(|it| bucket_of(it.figures.search_quantile_us(percent)?)),
         };
         let slowest = SparkScale::Fixed(LATENCY_BUCKETS_US.len() as u64 - 1);
@@ -303,7 +303,7 @@ fn search_cache(figures: &Figures) -> Option<u64> {
     (hits * 100).checked_div(hits + figures.gained(Gain::CacheMisses))
 }
 
-/// Downloads for which nothing was fetched, in percent.
+/// Downloads without a fetch, in percent.
 fn file_cache(figures: &Figures) -> Option<u64> {
     let downloads = figures.gained(Gain::Downloads);
     let cached = downloads.saturating_sub(figures.gained(Gain::Fetched));

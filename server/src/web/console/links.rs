@@ -30,7 +30,7 @@ pub(crate) fn invite(request: &WebRequest) -> PageResult {
         let actor = Actor::Account(&viewer.account.email);
         let operations = Operations::of_service(&request.site.service, actor);
         return match operations.withdraw_link(request.form.get("link")) {
-            // Used or withdrawn meanwhile: it is what was wanted.
+            // Used or withdrawn since: it is what was wanted.
             Ok(_) | Err(OperationError::Rejected(OperationRejection::UnknownLink(_))) => {
                 Ok(request.see_other_with("/admin/accounts", Notice::LinkWithdrawn))
             }
@@ -65,7 +65,7 @@ fn link_page(request: &WebRequest, purpose: LinkPurpose, account: Option<&Accoun
         .service
         .change(Change::IssueLink(link), actor)?;
     if !matches!(issued, Outcome::Link(_)) {
-        // Not an administrator any more.
+        // No longer an administrator.
         return Err(PageError::Forbidden);
     }
     claim.finish_unnamed();

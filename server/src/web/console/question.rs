@@ -25,7 +25,7 @@ pub(crate) struct Question {
 /// Microseconds that the slowest searches should take at most: the target of the project.
 const SLOW_SEARCHES_TARGET_US: u64 = 1_000;
 
-/// Days of which the questions tell the use.
+/// Days of usage shown.
 pub(crate) const QUESTION_DAYS: u32 = 7;
 
 impl Question {

@@ -41,8 +41,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     Ok(page)
 }
 
-/// Reads a changelog: versions, kinds, and lists whose items go on in indented lines. What stands
-/// before the first version is about the file, and left out.
+/// Reads a changelog: versions, kinds, and lists. Indented lines continue an item. The text before
+/// the first version is about the file, and left out.
 fn parts(changelog: &str) -> Vec<ChangelogPart> {
     let start = changelog.find("\n## ").unwrap_or(changelog.len());
     let mut parts = Vec::new();

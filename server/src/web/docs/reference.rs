@@ -68,7 +68,7 @@ struct ParameterView {
 /// A status of an endpoint.
 struct ResponseView {
     status: String,
-    /// True if the errors by status tell more of it.
+    /// True if the errors by status have more about it.
     is_error: bool,
     /// HTML.
     description: String,
@@ -98,7 +98,7 @@ struct LinkView {
     summary: String,
 }
 
-/// Statuses, and what a client does about them, in English and Spanish.
+/// Statuses and their remedies for a client, in English and Spanish.
 const REMEDIES: [(&str, &str, &str); 11] = [
     (
         "400",
@@ -158,10 +158,10 @@ const REMEDIES: [(&str, &str, &str); 11] = [
     ),
 ];
 
-/// A search and what it means, with a link that runs it.
+/// A search and its meaning, with a link that runs it.
 struct SyntaxView {
     words: &'static str,
-    /// Its query string.
+    /// Query string of the search.
     query: String,
     meaning: &'static str,
 }
@@ -275,7 +275,7 @@ struct ApiTexts<'a> {
     document: &'a Value,
     lang: Lang,
     base_url: &'a str,
-    /// Id of a record of this catalog, so that examples run as they are copied.
+    /// Id of a record of this catalog, so that copied examples run unchanged.
     sample_id: &'a str,
 }
 
@@ -318,7 +318,7 @@ impl ApiTexts<'_> {
 }
 
 impl ApiTexts<'_> {
-    /// An example with the values of this service in it, so that it runs as it is copied.
+    /// An example with the values of this service in it, so that a copy runs unchanged.
     fn example(self, id: String, title: String, command: &str) -> ApiSample {
         let command = command
             .replace("$SUBCAT_URL", self.base_url)
@@ -326,7 +326,7 @@ impl ApiTexts<'_> {
         ApiSample::new(id, title, &command, self.base_url)
     }
 
-    /// The errors of all endpoints by status: a cause that endpoints share is told once.
+    /// The errors of all endpoints by status. A cause that endpoints share appears once.
     fn errors(self) -> Vec<ErrorView> {
         let mut errors: BTreeMap<&str, Vec<CauseView>> = BTreeMap::new();
         for (_, item) in members(&self.document["paths"]) {
@@ -488,7 +488,7 @@ mod tests {
         for error in &errors {
             assert!(!error.remedy.is_empty(), "{}", error.status);
         }
-        // All four endpoints with a key have the same 401, and it is told once.
+        // All four endpoints with a key have the same 401: it appears once.
         let unauthorized = errors.iter().find(|it| it.status == "401").unwrap();
         assert_eq!(unauthorized.causes.len(), 1);
         assert_eq!(unauthorized.causes[0].endpoints.len(), 4);

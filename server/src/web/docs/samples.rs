@@ -1,4 +1,4 @@
-//! Examples of requests, as a command and as programs that run as they are copied.
+//! Examples of requests, as a command and as programs that run when copied.
 
 /// A request to try, as a command and as programs.
 pub(crate) struct ApiSample {
@@ -10,7 +10,7 @@ pub(crate) struct ApiSample {
     pub(crate) path: String,
     /// True if the request needs an API key.
     pub(crate) needs_key: bool,
-    /// Page of the catalog that shows what a search finds; empty for other requests.
+    /// Page of the catalog with the results of a search; empty for other requests.
     pub(crate) page: String,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct SampleText {
 }
 
 impl ApiSample {
-    /// The sample of a `curl` command whose last quoted word is its address, below `base_url`.
+    /// The sample of a `curl` command that ends with a quoted address below `base_url`.
     pub(crate) fn new(id: String, title: String, command: &str, base_url: &str) -> Self {
         // The header on a line of its own: no line is wider than its column.
         let command = command

@@ -47,8 +47,8 @@ pub(crate) fn set_security_headers(headers: &mut HeaderMap) {
         HeaderName::from_static("cross-origin-resource-policy"),
         "same-origin",
     );
-    // A page depends on the session: a shared cache must not hand it to somebody else. Assets
-    // and the OpenAPI document set their own policy before.
+    // A page depends on the session: a shared cache must not hand it to other users. Assets and the
+    // OpenAPI document set their own policy before.
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.append(VARY, HeaderValue::from_static("Cookie, Accept-Language"));

@@ -10,9 +10,9 @@ use crate::limits::{LIMIT_LINE_FACTOR_MAX, NAMED_BARS_MAX};
 /// Size of the drawing, in its own units.
 const WIDTH: u64 = 960;
 const HEIGHT: u64 = 260;
-/// Left end of the bars; the numbers of the scale stand before it.
+/// Left end of the bars, behind the numbers of the scale.
 const LEFT: u64 = 64;
-/// Lower end of the bars; the days stand below.
+/// Lower end of the bars, above the days.
 const BASE: u64 = 220;
 /// Upper end of the scale.
 const TOP: u64 = 16;
@@ -99,8 +99,8 @@ const LIMIT_CLASS: &str = "limit";
 pub(crate) const PERIODS: [u32; 3] = [7, 30, 90];
 
 impl ChartSpan {
-    /// The span that the parameter `days` asks for: 1 is the last 24 hours; 30 days unless it is
-    /// one of [`PERIODS`].
+    /// The span of the parameter `days`: 1 is the last 24 hours; 30 days unless it is one of
+    /// [`PERIODS`].
     pub(crate) fn of(days: &str) -> Self {
         match days.parse().unwrap_or(30) {
             1 => Self::Hours,
@@ -148,7 +148,7 @@ pub(crate) fn first_day(today: Day, days_count: u32) -> Day {
     Day(ChartSpan::Days(days_count).first(today.0))
 }
 
-/// Usage as CSV, with a row for each day or hour in which there was some.
+/// Usage as CSV, with a row for each day or hour that had some.
 pub(crate) fn csv(span: ChartSpan, usage: &[(u32, Usage)]) -> String {
     let step = match span {
         ChartSpan::Hours => "hour",
@@ -413,7 +413,7 @@ impl<'a> Drawing<'a> {
         );
     }
 
-    /// An invisible bar of full height for each step, that tells its figures to the pointer.
+    /// An invisible bar of full height for each step, with its figures as a tooltip.
     fn draw_tooltips(&self, svg: &mut String) {
         svg.push_str(r#"<g class="tips">"#);
         for (idx, usage) in self.steps.iter().enumerate() {
@@ -463,7 +463,7 @@ fn stacked(usage: &Usage, count: usize) -> u64 {
     values.fold(0, u64::saturating_add)
 }
 
-/// The next 2, 4, 6, 8 or 10 times a power of ten: a scale whose half is a round number too.
+/// The next 2, 4, 6, 8 or 10 times a power of ten: half of the scale is a round number, too.
 fn rounded_up(value: u64) -> u64 {
     let mut power: u64 = 1;
     loop {

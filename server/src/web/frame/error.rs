@@ -17,7 +17,7 @@ use crate::request::HeadRejection;
 /// `error_page` has the texts for the client; the messages here are for the log.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    /// No such page, or one that this account may not know of: the two look alike.
+    /// No such page, or one that must stay hidden from this account: the two look alike.
     #[error("no such page")]
     NotFound,
     /// The path has no handler for this method; the value of the header `Allow`.
@@ -32,7 +32,7 @@ pub(crate) enum PageError {
     /// The posted body is not a form, or not one that this page has.
     #[error("the posted body is not a form of this page")]
     InvalidForm,
-    /// Nobody is signed in.
+    /// The request has no session.
     #[error("not signed in")]
     NotSignedIn,
     /// Only for administrators.

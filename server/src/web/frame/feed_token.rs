@@ -15,7 +15,7 @@ pub(crate) fn is_refused(request: &WebRequest) -> bool {
     request.query.has("token") && owner(request).is_none()
 }
 
-/// The account whose feeds the token in the address opens; `None` without a valid one.
+/// The account with the feeds that the token in the address opens; `None` without a valid one.
 pub(crate) fn owner(request: &WebRequest) -> Option<AccountId> {
     let token = request.query.get("token");
     let credentials = request.site.service.credentials();

@@ -22,7 +22,7 @@ pub(crate) enum FormRejection {
     SecretNotOpened,
     /// There is no key to seal the secret of a second step with.
     NoSealingKey,
-    /// Nobody would be left to administer the service.
+    /// The change would leave no administrator.
     LastAdministrator,
     InvalidEmail,
     InvalidDisplayName,
@@ -45,7 +45,7 @@ pub(crate) enum FormRejection {
     FormTooOld,
 }
 
-/// A rejection as a form shows it: the text, and the field at which it stands.
+/// A rejection in a form: its text, and the field that it belongs to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FormFault {
     /// Name of the field; empty if the rejection is not about one.
@@ -55,8 +55,8 @@ pub(crate) struct FormFault {
 }
 
 impl FormFault {
-    /// Status of a page with a form, and what the form shows. A rejection of a password stands at
-    /// the field `password`.
+    /// Status of a page with a form, and the message in the form. A rejection of a password belongs
+    /// to the field `password`.
     pub(crate) fn of(
         rejection: Option<FormRejection>,
         password: &'static str,
@@ -101,7 +101,7 @@ impl FormRejection {
         }
     }
 
-    /// The rejection for a template; it stands at `password` if the password was rejected.
+    /// The rejection for a template. It is shown at `password` if the password was rejected.
     pub(crate) fn fault(self, password: &'static str, lang: Lang) -> FormFault {
         let field = match self {
             Self::TooManyAttempts

@@ -78,7 +78,8 @@ impl FormTokens {
         account: AccountId,
         text: &str,
     ) -> Result<TokenClaim<'_>, TokenRejection> {
-        // Made last: a claim that is dropped on the way out would free the token of another one.
+        // Made last: a claim that is dropped on an early return would free the token of another
+        // one.
         let claim = || TokenClaim {
             tokens: self,
             account,
@@ -110,7 +111,7 @@ impl FormTokens {
 }
 
 impl TokenClaim<'_> {
-    /// Remembers what the form has created.
+    /// Remembers the key that the form has created.
     pub(crate) fn finish(mut self, created: ApiKeyId) {
         let mut used = self.tokens.used.lock();
         if let Some(known) = self.find(&mut used) {

@@ -18,8 +18,8 @@ use tokio::time::{Instant, sleep_until};
 ///                                            └─────────> store ──> pausing
 /// ```
 ///
-/// So an item that arrives alone is stored at once, and at most one transaction runs in each
-/// `pause`, however many items arrive.
+/// So an item that arrives alone is stored at once, and each `pause` has up to one transaction,
+/// however many items arrive.
 pub(crate) struct GroupCommit<T, R> {
     pause: Duration,
     store: Box<StoreBatch<T, R>>,
@@ -75,8 +75,8 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
         outcome.await.ok()
     }
 
-    /// Queues an item. Returns the time at which to store the queue if the caller has to schedule
-    /// that: it added the first item.
+    /// Queues an item. Returns the due time of the store if the caller has to schedule it, because
+    /// it added the first item.
     fn enqueue(&self, item: T, reply: Sender<R>) -> Option<Instant> {
         let mut queue = self.queue.lock();
         queue.items.push(item);

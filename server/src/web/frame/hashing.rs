@@ -14,7 +14,7 @@ use crate::limits::{ADMIN_PASSWORD_QUEUE_MAX, PASSWORD_QUEUE_MAX};
 use crate::runtime::Priority;
 use tokio::sync::oneshot;
 
-/// Time after which an idle thread frees its 19 MiB.
+/// Idle time until a thread frees its 19 MiB.
 const MEMORY_KEPT: Duration = Duration::from_secs(5);
 /// A thread that was idle for less than this many times its last job enters the idle scheduling
 /// class. Chosen here: a flood of sign-ins gets only spare time, while a single sign-in makes
@@ -23,7 +23,7 @@ const REST_PER_WORK: u32 = 4;
 
 type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
 
-/// Somebody whose password is hashed.
+/// A user with a password to hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Applicant {
     /// An administrator with a session, or from a browser that has signed in before.
@@ -34,9 +34,9 @@ pub(crate) enum Applicant {
     Unknown,
 }
 
-/// Passwords that wait, those of known applicants apart: a flood of sign-ins by others, from any
-/// number of networks, takes at most every second turn while somebody who is known waits. Those of
-/// administrators come first: they are few, as each account has two places at most.
+/// Passwords that wait, those of known applicants apart. A flood of sign-ins by others, from any
+/// number of networks, gets no more than every second turn while a known applicant waits.
+/// Administrators come first: they are few, since each account has up to two places.
 #[derive(Default)]
 struct WaitingJobs {
     administrators: VecDeque<Job>,
@@ -109,7 +109,7 @@ pub(crate) struct HashingPool {
 }
 
 impl HashingPool {
-    /// Starts half as many threads as there are cores, at least one.
+    /// Starts half as many threads as there are cores, or one.
     pub(crate) fn start() -> std::io::Result<Self> {
         let queue = Arc::<HashingQueue>::default();
         for _ in 0..threads_count() {

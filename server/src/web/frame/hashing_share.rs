@@ -1,6 +1,6 @@
-//! Shares of the hashing queue: of one account and of one network at most two passwords are in it
-//! at once, whoever they are, so that nobody fills it for all others. Some more wait before it, in
-//! the order in which they came; the rest is refused at once.
+//! Shares of the hashing queue. An account and a network have up to two passwords each in it at
+//! once, so that neither fills it for all others. Some more wait before it, in the order of their
+//! arrival; the rest is refused at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[error("too many passwords wait to be hashed")]
 pub(crate) struct HashingQueueError;
 
-/// Subject whose passwords share a part of the queue.
+/// Subject that has one share of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum HashingSubject {
-    /// An account, by somebody who is signed in or has been.
+    /// An account, by a user who is signed in or has been.
     Account(u64),
     /// An account, by anybody else: outsiders do not wait in the place of its owner.
     AccountOfOutsider(u64),

@@ -119,7 +119,7 @@ fn end_of(key: &ApiKey, state: ApiKeyState) -> Option<Timestamp> {
     }
 }
 
-/// A text as it is compared: without accents and in lower case.
+/// The compared form of a text: without accents and in lower case.
 fn folded(text: &str) -> String {
     let is_mark = |c: &char| ('\u{300}'..='\u{36F}').contains(c);
     let normalizer = DecomposingNormalizerBorrowed::new_nfkd();
@@ -184,7 +184,7 @@ pub(crate) struct KeyList {
     pub(crate) active_count: usize,
     /// Number of active keys that the account may have; 0 in the list of everybody.
     pub(crate) active_max: usize,
-    /// Part of a name, as it was typed.
+    /// Typed part of a name.
     pub(crate) find: String,
     pub(crate) tabs: Vec<StateTab>,
     pub(crate) sorts: Vec<SortOption>,
@@ -335,7 +335,7 @@ const SORTS: [(&str, &str, &str); 3] = [
     ("expiry", "Next to expire", "Próximas a caducar"),
 ];
 
-/// Sorts keys; revoked ones, of which there are ever more, stand at the end.
+/// Sorts keys; revoked ones, ever more of them, stand at the end.
 fn sort_keys(keys: &mut [ApiKey], sort: &str, now: Timestamp) {
     let is_revoked = |key: &ApiKey| key.state(now) == ApiKeyState::Revoked;
     match sort {

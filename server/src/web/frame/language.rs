@@ -57,8 +57,8 @@ impl Lang {
         best.0
     }
 
-    /// The text in this language. The two versions of a text stand side by side, so that nobody
-    /// changes one and forgets the other.
+    /// The text in this language. The two versions of a text stand side by side, so that neither is
+    /// forgotten when the other one changes.
     pub(crate) const fn t(self, en: &'static str, es: &'static str) -> &'static str {
         match self {
             Self::En => en,
@@ -151,8 +151,8 @@ impl Lang {
         }
     }
 
-    /// The distance of an earlier time: `3 min ago`, `hace 2 días`. From two months on it is in
-    /// months and years, as people say it.
+    /// The distance of an earlier time: `3 min ago`, `hace 2 días`. Two months and more are given
+    /// in months and years.
     pub(crate) fn ago(self, time: Timestamp, now: Timestamp) -> String {
         const MONTH_DAYS: u64 = 30;
         let seconds = u64::try_from(now.seconds().saturating_sub(time.seconds())).unwrap_or(0);

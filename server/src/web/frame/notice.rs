@@ -1,6 +1,6 @@
 //! One-time messages about what the request before this page has done.
 //!
-//! A form is answered with a redirect, so the page after it tells its result. The message travels
+//! A form is answered with a redirect, so the page after it shows the result. The message travels
 //! in a cookie that the page takes away again: a link cannot write it, and a reload does not repeat
 //! it.
 

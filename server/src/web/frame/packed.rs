@@ -21,7 +21,7 @@ pub(crate) struct PackedContent {
 }
 
 impl PackedContent {
-    /// Compresses a content, at the best level: once per process.
+    /// Compresses `plain` at the best level: once per process.
     pub(crate) fn new(plain: Bytes) -> Self {
         let packed = |variant| {
             let packed = compress(&plain, variant);
@@ -45,7 +45,7 @@ impl PackedContent {
 }
 
 /// Mark of an answer that holds nothing secret, and may be compressed: the length of a compressed
-/// body tells something of its content.
+/// body reveals something of its content.
 #[derive(Clone, Copy)]
 pub(crate) struct Compressible;
 
@@ -86,7 +86,7 @@ impl PackedPages {
         if let Some(found) = self.0.lock().iter().find(|page| page.plain == *plain) {
             return Some(found.gzip.clone());
         }
-        // The lock is not held meanwhile: that two compress the same page does no harm.
+        // The lock is not held while compressing: that two compress the same page does no harm.
         let gzip = Bytes::from(compress(plain, Variant::Gzip).ok()?);
         let mut pages = self.0.lock();
         if pages.len() == PACKED_PAGES_MAX {

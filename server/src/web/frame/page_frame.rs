@@ -51,7 +51,7 @@ pub(crate) struct Frame {
     pub(crate) notice: &'static str,
     /// True if the header has a search box: the client may read the catalog, and the page has none.
     pub(crate) is_searchable: bool,
-    /// Address under which search engines know the page; empty for none.
+    /// Canonical address for search engines; empty for none.
     pub(crate) canonical: String,
     /// True if the page offers another language and colour scheme. False on the page that shows a
     /// new key, which cannot be loaded a second time.

@@ -30,7 +30,7 @@ impl Params {
         )
     }
 
-    /// The value as it was sent; empty if there is none. For passwords, where spaces count.
+    /// The untrimmed value; empty if there is none. For passwords, where spaces count.
     pub(crate) fn raw(&self, name: &str) -> &str {
         let found = self.0.iter().rev().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)

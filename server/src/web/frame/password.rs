@@ -48,7 +48,7 @@ pub enum PasswordRejection {
 }
 
 impl Password {
-    /// Accepts a text as it was typed, for the account with this address.
+    /// Accepts the typed text, for the account with this address.
     pub fn parse_for(text: &str, email: &str) -> Result<Self, PasswordRejection> {
         let password = Self::parse(text)?;
         if is_of_address(text, &email.to_lowercase()) {
@@ -57,7 +57,7 @@ impl Password {
         Ok(password)
     }
 
-    /// Accepts a text as it was typed. Nothing is trimmed.
+    /// Accepts the typed text. Nothing is trimmed.
     pub fn parse(text: &str) -> Result<Self, PasswordRejection> {
         if text.chars().count() < PASSWORD_CHARS_MIN {
             return Err(PasswordRejection::TooShort);
@@ -139,7 +139,7 @@ const ROWS: [&str; 9] = [
 /// Returns true if `text` is the password of `stored`.
 ///
 /// Without a stored hash, because there is no such account, it verifies against another hash and
-/// returns false: the time must not tell whether an account exists.
+/// returns false: the time must not reveal whether an account exists.
 ///
 /// Cost: that of [`Password::hash`].
 pub(crate) fn verify_in(workspace: &mut Workspace, text: &str, stored: Option<&str>) -> bool {

@@ -87,8 +87,8 @@ pub(crate) struct SignIn {
     pub(crate) replaced: Option<[u8; 32]>,
 }
 
-/// Outcome of one sign-in: true if its session is open, false if the account was changed
-/// meanwhile; or why the whole commit failed.
+/// Outcome of one sign-in: true if its session is open, false if the account was changed before
+/// that; or why the whole commit failed.
 pub(crate) type SignInOutcome = Result<bool, Arc<subcat_engine::Error>>;
 
 /// Opens sessions in one durable transaction, and returns the outcome of each.
@@ -148,7 +148,7 @@ fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>
 }
 
 /// A new session of an account with the password hash `hash`: the event that opens it, and the
-/// cookie. The event carries the hash, so that a password changed meanwhile rejects it.
+/// cookie. The event carries the hash, so that a password change in between rejects it.
 pub(crate) fn open(
     account: AccountId,
     hash: String,

@@ -16,8 +16,8 @@ use super::throttle::Throttle;
 use crate::api::SharedFiles;
 use crate::service::Service;
 
-/// Age up to which statistics are reused: pages of administrators show them. They cost a pass over
-/// the segments.
+/// Maximum age of reused statistics: pages of administrators show them. They cost a pass over the
+/// segments.
 const STATS_REUSED_US: u64 = 1_000_000;
 
 /// The web interface of a service: one per process, shared by all requests.
@@ -36,7 +36,7 @@ pub struct Site {
     pub(crate) sign_ins: Arc<GroupCommit<SignIn, SignInOutcome>>,
     /// Stored files.
     pub(crate) files: SharedFiles,
-    /// Latest statistics, and the time at which they were read.
+    /// Latest statistics, and the time of reading them.
     stats: Mutex<Option<(u64, EngineStats)>>,
 }
 
@@ -71,13 +71,13 @@ impl Site {
         }
     }
 
-    /// True if there is no administrator yet. Accounts of others do not count: whoever signs up
-    /// first must not take the link away from the operator.
+    /// True if there is no administrator yet. Accounts of others do not count: the first sign-up
+    /// must not take the link away from the operator.
     pub(crate) fn is_first_start(&self) -> bool {
         !self.service.engine.accounts().has_administrator()
     }
 
-    /// Statistics of the engine, at most a second old.
+    /// Statistics of the engine, up to a second old.
     pub(crate) fn stats(&self) -> subcat_engine::Result<EngineStats> {
         let now_us = self.service.clock.now().monotonic_us;
         if let Some((read_us, stats)) = &*self.stats.lock()
@@ -85,8 +85,8 @@ impl Site {
         {
             return Ok(stats.clone());
         }
-        // The lock is not held while reading: whoever comes meanwhile would wait on one of the few
-        // blocking threads. That two read at once does no harm.
+        // The lock is not held while reading: other callers would wait on one of the few blocking
+        // threads. That two read at once does no harm.
         let stats = self.service.engine.stats()?;
         *self.stats.lock() = Some((now_us, stats.clone()));
         Ok(stats)

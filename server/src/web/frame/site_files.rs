@@ -1,4 +1,4 @@
-//! Files at fixed addresses that browsers and search engines ask for.
+//! Files at fixed addresses, for browsers and search engines.
 
 use http::header::{CONTENT_ENCODING, VARY};
 use http::{HeaderValue, Response, StatusCode};
@@ -31,7 +31,7 @@ fn asset(request: &WebRequest) -> PageResult {
     Ok(asset_response(request, asset))
 }
 
-/// The icon at the address where browsers look without being told. Its content may change.
+/// The icon at the address that browsers try by themselves. Its content may change.
 fn favicon(request: &WebRequest) -> PageResult {
     Ok(asset_response(request, &assets::ICON))
 }

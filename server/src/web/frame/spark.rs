@@ -1,5 +1,5 @@
 //! Small charts of one or two figures over time, drawn on the server. A table beside them says the
-//! same to everybody who does not see them.
+//! same to readers who do not see them.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ const HEIGHT: u64 = 60;
 pub(crate) struct SparkSeries {
     /// Class of its colour in the style sheet.
     pub(crate) class: &'static str,
-    /// Values in the order of time; `None` where there is nothing to say.
+    /// Values in order of time; `None` without data.
     pub(crate) values: Vec<Option<u64>>,
 }
 

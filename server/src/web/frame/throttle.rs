@@ -18,11 +18,11 @@ use crate::runtime::ClientNetwork;
 pub(crate) enum SignInAccount {
     /// An account, and a digest of its password's hash: a new password opens a new window.
     Known(u64, u64),
-    /// An address without an account. It is limited alike, so that the limit does not tell.
+    /// An address without an account. It is limited alike, so that the limit does not reveal this.
     Unknown(String),
 }
 
-/// Subject whose attempts are counted together.
+/// Subject of the counted attempts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum AttemptSubject {
     /// Sign-ins with one account from one client address.
@@ -41,17 +41,17 @@ pub(crate) enum AttemptSubject {
     PasswordChange(u64),
     /// Codes of the second step of an account.
     SignInCode(u64),
-    /// The same from a browser that has signed in to the account before: whoever knows the password
-    /// alone does not lock its owner out.
+    /// The same from a browser that has signed in to the account before: an outsider with only the
+    /// password does not lock its owner out.
     SignInCodeDevice([u8; 32]),
-    /// Changes of the address of an account: each may tell, at the next sign-in, whether an address
-    /// has an account.
+    /// Changes of the address of an account: each may reveal, at the next sign-in, whether an
+    /// address has an account.
     AddressChange(u64),
     /// Forms that an account submits.
     Form(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
     Catalog(u64),
-    /// The same, shown to nobody who is signed in, of a public catalog.
+    /// The same of a public catalog, shown without a session.
     CatalogAddress(ClientNetwork),
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum AttemptSubject {
 const TABLES_COUNT: usize = 15;
 
 impl AttemptSubject {
-    /// Number of attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
+    /// Allowed attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
     const fn limit(&self) -> (u32, Duration) {
         match self {
             Self::SignInPair(..)
@@ -109,8 +109,8 @@ struct AttemptWindow {
 /// Windows of one kind of subjects. The hash is seeded, because clients choose the subjects.
 ///
 /// INVARIANT: every window has an entry with its start in `oldest_first`, and is at the end of the
-/// table's length of time since then, or earlier, removed. A subject whose window ended and opened
-/// again has several entries; only the newest is current.
+/// table's length of time since then, or earlier, removed. After its window has ended and opened
+/// again, a subject has several entries; only the newest is current.
 #[derive(Default)]
 struct AttemptTable {
     windows: HashMap<AttemptSubject, AttemptWindow>,
@@ -144,8 +144,8 @@ impl AttemptTable {
         self.oldest_first.push_back((subject.clone(), now));
     }
 
-    /// Drops the windows that have ended, and the oldest ones while there are too many: whoever
-    /// floods the table can win a fresh window, and neither memory nor the windows of all others.
+    /// Drops the windows that have ended, and the oldest ones while there are too many. A flood can
+    /// win its sender a fresh window, but neither take memory nor end the windows of all others.
     fn make_room(&mut self, now: Duration) {
         while let Some((oldest, started_at)) = self.oldest_first.front() {
             let has_ended = *started_at + oldest.limit().1 <= now;
@@ -170,8 +170,8 @@ pub(crate) struct Throttle(Mutex<[AttemptTable; TABLES_COUNT]>);
 #[error("too many attempts: the next is allowed in {retry_after_seconds} s")]
 pub(crate) struct AttemptsRejection {
     pub(crate) retry_after_seconds: u64,
-    /// Subject whose window is exhausted, if this is the first rejection in it: the audit log
-    /// notes it once.
+    /// Subject of the exhausted window, if this is the first rejection in it: the audit log notes
+    /// it once.
     pub(crate) newly_exhausted: Option<AttemptSubject>,
 }
 
@@ -179,8 +179,8 @@ impl Throttle {
     /// Counts an attempt of each subject before it is made, so that concurrent attempts cannot
     /// exceed the limit.
     ///
-    /// If one of the subjects has none left, nothing is counted for the others: otherwise a
-    /// client without attempts could use up those of somebody else's account.
+    /// If one of the subjects has none left, nothing is counted for the others: otherwise a client
+    /// without attempts could use up those of another account.
     pub(crate) fn take(
         &self,
         subjects: &[AttemptSubject],
@@ -319,8 +319,8 @@ mod tests {
         }
     }
 
-    /// A flood of invented addresses from as many networks as there are leaves everyone else as
-    /// they were: those who can sign in, and those who have no attempt left.
+    /// A flood of invented addresses from as many networks changes nothing for the others: neither
+    /// for those with attempts left, nor for those without.
     #[test]
     fn a_flood_switches_nobody_off_and_lifts_no_limit() {
         let throttle = Throttle::default();

@@ -1,4 +1,4 @@
-//! Usage of a key, or of the whole service, over the span that a page asks for.
+//! Usage of a key, or of the whole service, over the span of a page.
 
 use subcat_engine::{ApiKeyId, Day, Usage};
 
@@ -10,15 +10,15 @@ use crate::service::HOUR_SECONDS;
 /// Usage by day or hour, over a span that ends now.
 pub(crate) struct SpanUsage {
     span: ChartSpan,
-    /// Number of the day or hour since 1970, ascending, and the usage in it.
+    /// Days or hours since 1970, ascending, and the usage in each.
     rows: Vec<(u32, Usage)>,
     /// The current day or hour.
     last: u32,
 }
 
 impl SpanUsage {
-    /// The usage of a key, or without one of the whole service, over the span that the parameter
-    /// `days` asks for. Downloads are aggregated first, which is a durable transaction.
+    /// The usage of a key, or without one of the whole service, over the span of the parameter
+    /// `days`. Downloads are aggregated first, which is a durable transaction.
     pub(crate) fn read(request: &WebRequest, api_key: Option<ApiKeyId>) -> Result<Self, PageError> {
         let span = ChartSpan::of(request.query.get("days"));
         let today = request.now.day();
@@ -45,7 +45,7 @@ impl SpanUsage {
         Ok(Self { span, rows, last })
     }
 
-    /// Its chart, with the most requests that a limit allows in a day as a line.
+    /// The chart, with the most requests that a limit allows in a day as a line.
     pub(crate) fn view(&self, request: &WebRequest, day_limit: Option<u64>) -> UsageView {
         UsageView::new(request.lang, self.span, &self.rows, self.last, day_limit)
     }

@@ -1,5 +1,5 @@
-//! Names of browsers and systems, read from `User-Agent`: what the owner of an account needs to
-//! tell one session from another.
+//! Names of browsers and systems, read from `User-Agent`, so that the owner of an account can
+//! distinguish sessions.
 //!
 //! A few well-known names and nothing else: no version, no model. The header is free text that a
 //! client chooses, so a name here is a hint and proves nothing.

@@ -2,12 +2,13 @@
 
 use subcat_engine::{Account, Role};
 
-/// The account that is signed in, and the session by which it is.
+/// The signed-in account, and its session.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
     pub(crate) account: Account,
     pub(crate) session_digest: [u8; 32],
-    /// True for an administrator who must turn on the second step of the sign-in first.
+    /// True for an administrator without a second step of the sign-in, which must be turned on
+    /// first.
     pub(crate) is_step_missing: bool,
 }
 

@@ -24,7 +24,7 @@ use crate::auth::without_keys;
 use crate::request::without_base;
 use crate::runtime::{ClientNetwork, WorkKind};
 
-/// The one path whose query holds a token.
+/// The one path with a token in its query.
 const FEED_PATH: &str = "/feed.atom";
 
 /// A request to a page.
@@ -34,7 +34,7 @@ pub(crate) struct WebRequest {
     /// Begins with exactly one slash: a link to a path with two leads to another site.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
-    /// The query string as it was sent.
+    /// The undecoded query string.
     pub(crate) raw_query: String,
     pub(crate) query: Params,
     /// The submitted form; empty unless the method is POST.
@@ -50,7 +50,7 @@ pub(crate) struct WebRequest {
     /// The signed-in account.
     pub(crate) viewer: Option<Viewer>,
     pub(crate) now: Timestamp,
-    /// The second that decides what has expired.
+    /// The second that decides about expiry.
     pub(crate) effective_now: Timestamp,
 }
 
@@ -63,7 +63,7 @@ impl WebRequest {
         is_https: bool,
     ) -> Self {
         let (head, body) = request.into_parts();
-        // A proxy may end TLS without saying so; the configured URL knows better.
+        // A proxy may terminate TLS without a header that says so; then the configured URL decides.
         let is_secure = is_https || site.service.config().has_https_url();
         let now = site.service.now();
         let effective_now = site.service.effective_now(now);
@@ -116,7 +116,8 @@ impl WebRequest {
         self.viewer.as_ref().ok_or(PageError::NotSignedIn)
     }
 
-    /// Lets somebody read the catalog: with a session, or anybody if the catalog is public.
+    /// Checks that the client may read the catalog: with a session, or without one if the catalog
+    /// is public.
     pub(crate) fn reader(&self) -> Result<(), PageError> {
         if self.viewer.is_some() || self.site.service.config().is_catalog_public {
             Ok(())
@@ -160,7 +161,7 @@ impl WebRequest {
         self.frame(section).at(path, query)
     }
 
-    /// A redirect whose page shows `notice`, once.
+    /// A redirect to a page that shows `notice`, once.
     pub(crate) fn see_other_with(&self, location: &str, notice: Notice) -> Response<PageBody> {
         let mut response = answer::see_other(location);
         let cookie = notice.cookie(self.is_secure);
@@ -185,7 +186,8 @@ impl WebRequest {
         public_url.unwrap_or_else(|| self.host_url())
     }
 
-    /// Address by which search engines know a page of the catalog; empty if they may not read it.
+    /// Canonical address of a page of the catalog for search engines; empty if they may not read
+    /// it.
     pub(crate) fn canonical(&self, path: &str) -> String {
         if self.site.service.config().is_catalog_public {
             format!("{}{path}", self.base_url())

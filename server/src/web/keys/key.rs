@@ -29,7 +29,7 @@ struct KeyPage {
     /// Email address of the owner, if an administrator looks at the key of another account; empty
     /// otherwise.
     owner: String,
-    /// Number of that account; 0 if `owner` is empty.
+    /// Id of that account; 0 if `owner` is empty.
     owner_number: u64,
     fault: FormFault,
     /// Value of the field of the name.
@@ -154,7 +154,7 @@ fn limit_in_words(limit: RateLimit, lang: Lang) -> String {
     format!("{requests} {unit} {} s", limit.window_seconds)
 }
 
-/// Requests that a limit allows in a day, at most.
+/// Maximum number of requests in a day under a limit.
 fn per_day(limit: RateLimit) -> u64 {
     u64::from(limit.requests.get()) * 86_400 / u64::from(limit.window_seconds.get())
 }

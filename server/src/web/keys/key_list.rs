@@ -32,7 +32,7 @@ struct AllKeysPage {
     list: KeyList,
 }
 
-/// `GET /admin/keys`: the keys of everybody, also those that no account owns.
+/// `GET /admin/keys`: the keys of all accounts, and those that no account owns.
 pub(crate) fn show_all(request: &WebRequest) -> PageResult {
     request.admin()?;
     let template = AllKeysPage {

@@ -23,7 +23,7 @@ const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
 /// The period that a new form proposes: a key that is forgotten ends by itself.
 const PROPOSED_DAYS: &str = "90";
 
-/// The form as it was typed.
+/// The filled-in form.
 pub(super) struct KeyForm {
     name: String,
     expires: String,
@@ -40,7 +40,7 @@ pub(super) struct ExpiryChoice {
 }
 
 impl KeyForm {
-    /// The form as it is first shown.
+    /// The form before any input.
     pub(super) fn blank() -> Self {
         Self {
             name: String::new(),
@@ -57,7 +57,8 @@ impl KeyForm {
             .into_iter()
             .filter(|(_, name)| form.has_pair("scope", name));
         let scopes = if form.has_pair("scope", "address") {
-            // It stands alone: the boxes that a new form has ticked do not count beside it.
+            // This scope excludes the others: the boxes that a new form has ticked do not count
+            // beside it.
             Scopes::ADDRESS
         } else {
             chosen.fold(Scopes::NONE, |all, (scope, _)| all.union(scope))
@@ -67,8 +68,8 @@ impl KeyForm {
             expires: form.get("expires").to_owned(),
             expires_on: form.get("expires_on").to_owned(),
             expires_days: form.get("expires_days").to_owned(),
-            // None at all stays none: a browser does not send boxes that are not ticked, and a key
-            // that may do everything is not what an empty form asks for.
+            // None at all stays none: a browser does not send boxes that are not ticked, and an
+            // empty form does not ask for a key that may do everything.
             scopes,
         }
     }
@@ -148,7 +149,7 @@ impl KeyForm {
     /// Expiry of the key (API.md, 12.7): a date means the end of that day, a number of days counts
     /// from now, 0 means never.
     ///
-    /// The field of a chosen option must be filled in: who chose a date and forgot to write it
+    /// The field of a chosen option must be filled in: a user who chose a date and left it empty
     /// did not mean a key that never expires.
     ///
     /// The field of another option, which the page may hide, does not count. Without a choice, as
@@ -233,7 +234,7 @@ struct KeyCreatedPage {
     addresses: Vec<AddressView>,
 }
 
-/// An address, as it is entered in programs.
+/// An address, for entering in programs.
 struct AddressView {
     /// Variety of Spanish that its searches keep to.
     variety: &'static str,

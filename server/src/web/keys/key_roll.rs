@@ -17,7 +17,7 @@ use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::Params;
 use crate::web::frame::web_request::WebRequest;
 
-/// Days for which the form offers that the old key works on.
+/// Grace periods of the old key that the form offers, in days.
 const GRACE_DAYS: [u32; 4] = [0, 1, 7, ROLL_DAYS_MAX];
 /// The proposal: long enough to change a setting on another machine.
 const PROPOSED_DAYS: u32 = 7;
