@@ -8,13 +8,10 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use subcat_bench::catalog::Generator;
 use subcat_bench::search::{Deletion, parse_record, piece_starts, query_sets};
-use subcat_engine::{
-    Record, Snapshot,
-    internals::{
-        DELTA_RECORDS_MAX, SearchSteps, Segment, SegmentBuilder, Tombstones, fold, merge, words,
-        write_fragment,
-    },
+use subcat_engine::internals::{
+    DELTA_RECORDS_MAX, SearchSteps, Segment, SegmentBuilder, Tombstones, merge, write_fragment,
 };
+use subcat_engine::{Record, Snapshot, fold, words};
 
 /// Records of the catalog that is searched.
 const RECORDS: u64 = 100_000;

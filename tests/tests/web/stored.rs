@@ -192,7 +192,7 @@ fn a_stored_digest_opens_no_endpoint() {
         };
         let made = root.post(target, &[fields, &[("token", &*token)]].concat());
         let page = match made.field("location") {
-            Some(location) => root.get(&location.to_owned()),
+            Some(location) => root.get(location),
             None => made,
         };
         let (_, rest) = page.text().split_once(begins).expect(begins);
