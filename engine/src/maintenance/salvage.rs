@@ -15,7 +15,6 @@ use super::verify::Finding;
 use crate::catalog::{
     ACTIVE, Catalog, DAMAGED, INDEX_VERSION, JOURNAL, META, SEGMENTS, SegmentFiles, TOMBSTONES,
 };
-use crate::codec::encode_number;
 use crate::damage::DamageLog;
 use crate::data_dir::DataDir;
 use crate::database::{
@@ -23,9 +22,9 @@ use crate::database::{
 };
 use crate::disk::Disk;
 use crate::error::{Error, Result, error_chain};
-use crate::limits::{COUNTER_FILE_BYTES_MAX, DAMAGED_RECORDS_MAX};
+use crate::limits::DAMAGED_RECORDS_MAX;
 use crate::log_rows::note_doubt;
-use crate::state::OFFSETS;
+use crate::state::{OFFSETS, mark_aggregated};
 use crate::store::{ScanOrder, Span, Store, Table};
 
 /// Tables that a rebuild of the index makes anew.
@@ -139,10 +138,11 @@ fn copy_tables(
         copied.damaged_count += copied_table.damaged_count;
         if !copied_table.is_whole {
             copied.lost.push(table.0);
-            if table == OFFSETS {
-                forget_entries(data_dir, to)?;
-            }
         }
+    }
+    // At last: the rows of another table say which node has the offsets.
+    if copied.lost.contains(&OFFSETS.0) {
+        forget_entries(data_dir, to)?;
     }
     Ok(copied)
 }
@@ -178,19 +178,12 @@ fn compare_with_index(data_dir: &Arc<DataDir>) -> Result<bool> {
     Ok(noted.iter().any(|entry| !entry.is_repaired))
 }
 
-/// Marks every counter file without an offset as aggregated: up to ten seconds of downloads are
-/// lost then, while all of them would count twice from its beginning.
+/// Marks every counter file without an offset as aggregated.
 fn forget_entries(data_dir: &DataDir, salvaged: &Store) -> Result<()> {
     let files = data_dir.disk().list(&data_dir.path("counters"))?;
-    salvaged.write(|rows| {
-        for file in files.unwrap_or_default() {
-            let row_key = file.name.as_bytes();
-            if rows.get(OFFSETS, row_key)?.is_none() {
-                rows.put(OFFSETS, row_key, &encode_number(COUNTER_FILE_BYTES_MAX))?;
-            }
-        }
-        Ok(())
-    })
+    let names = files.unwrap_or_default().into_iter().map(|file| file.name);
+    let names: Vec<String> = names.collect();
+    salvaged.write(|rows| mark_aggregated(rows, &names))
 }
 
 /// Errors: a row, or a page of the file, cannot be reached.

@@ -16,7 +16,7 @@ use super::tables::{
 use super::touched::TouchedCredentials;
 use crate::codec::{ApiKeyTotals, StoredValue, decode_number, encode_figures, encode_number};
 use crate::error::{Error, Result};
-use crate::limits::{FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
+use crate::limits::{FIGURE_DAYS_MAX, FIGURES_MAX, USAGE_DAYS_MAX};
 use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogProgress, note_frame, put_progress};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, LinkPurpose,
@@ -397,6 +397,10 @@ impl EventStep<'_, '_> {
     }
 
     fn keep_figures(&mut self, day: Day, figures: &[u64]) -> Result<Outcome> {
+        if FIGURES_MAX < figures.len() {
+            // Only a frame that no program of this version wrote has so many.
+            return Ok(Outcome::Stale);
+        }
         let first = Day(day.0.saturating_sub(FIGURE_DAYS_MAX - 1));
         self.drop_rows(FIGURES, &day_row(Day(0)), &day_row(first))?;
         self.rows

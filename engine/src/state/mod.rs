@@ -27,7 +27,7 @@ pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
     NewApiKey, Outcome, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
-pub(crate) use node_rows::{forget_others, identify};
+pub(crate) use node_rows::{forget_others, identify, mark_aggregated};
 pub(crate) use store::{Contents, Failed, State};
 pub(crate) use tables::{FILES, NODE, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
 pub use touched::TouchedCredentials;

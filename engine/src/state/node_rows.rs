@@ -7,16 +7,18 @@ use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::NodeId;
 use crate::store::{Store, Transaction};
 
-/// The node that a data directory is. One without an identity becomes `offered`.
+/// The node that a data directory is. One without an identity becomes `offered`, unless its rows
+/// tell which it was: under another one their downloads would be counted a second time.
 pub(crate) fn identify(store: &Store, offered: NodeId) -> Result<NodeId> {
     if let Some(stored) = store.read(|rows| rows.get(META, NODE))? {
         return decode_number(&stored).map(NodeId);
     }
     store.write(|rows| {
-        name_rows(rows, offered)?;
-        rows.put(META, NODE, &encode_number(offered.0))
-    })?;
-    Ok(offered)
+        let node = only_node(rows)?.unwrap_or(offered);
+        name_rows(rows, node)?;
+        rows.put(META, NODE, &encode_number(node.0))?;
+        Ok(node)
+    })
 }
 
 /// Gives a node the rows that a data directory numbered before it had an identity.
@@ -55,6 +57,25 @@ pub(crate) fn forget_others(rows: &mut Transaction<'_>, node: NodeId) -> Result<
     for row_key in rows.row_keys(META)? {
         if row_key.starts_with(LAST_USAGE) && row_key != last_usage_row(node) {
             rows.remove(META, &row_key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Marks counter files without an offset as aggregated: up to ten seconds of downloads are lost
+/// then, while all of them would count twice from their beginning.
+pub(crate) fn mark_aggregated(rows: &mut Transaction<'_>, files: &[String]) -> Result<()> {
+    let stored = rows.get(META, NODE).ok().flatten();
+    let node = match stored.and_then(|value| decode_number(&value).ok()) {
+        Some(number) => Some(NodeId(number)),
+        None => only_node(rows)?,
+    };
+    for name in files {
+        // Without a node the row has none until the directory gets an identity.
+        let row_key = node.map_or_else(|| name.clone(), |node| offset_row(node, name));
+        if matches!(rows.get(OFFSETS, row_key.as_bytes()), Ok(None)) {
+            let aggregated = encode_number(COUNTER_FILE_BYTES_MAX);
+            rows.put(OFFSETS, row_key.as_bytes(), &aggregated)?;
         }
     }
     Ok(())
