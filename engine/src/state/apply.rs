@@ -398,7 +398,7 @@ impl EventStep<'_, '_> {
 
     fn keep_figures(&mut self, day: Day, figures: &[u64]) -> Result<Outcome> {
         if FIGURES_MAX < figures.len() {
-            // Only a frame that no program of this version wrote has so many.
+            // No program of this version writes such a frame.
             return Ok(Outcome::Stale);
         }
         let first = Day(day.0.saturating_sub(FIGURE_DAYS_MAX - 1));
