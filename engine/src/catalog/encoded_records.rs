@@ -4,7 +4,7 @@ use super::validate::Validator;
 use crate::codec::encode_record;
 use crate::model::{FieldError, RecordDraft, RecordId};
 
-/// Valid records in their stored form, for [`Importer::append`](super::Importer::append). Several
+/// Valid records in their stored form, for [`Importer::append`](crate::Importer::append). Several
 /// threads may each fill their own: validating and encoding is a third of an import.
 #[derive(Debug, Default)]
 pub struct EncodedRecords {
