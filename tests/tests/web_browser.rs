@@ -427,9 +427,6 @@ fn pictures_for_the_readme_are_taken() {
     let pictures = [
         ("catalog", "/catalog?query=matrix", "es", 1_180, 770, false),
         ("keys", "/keys", "es", 1_180, 770, true),
-        ("admin", "/admin", "en", 1_180, 890, true),
-        ("docs", "/docs#search", "en", 1_440, 900, false),
-        ("title", "/title/tt0903747", "en", 360, 780, false),
     ];
     for (name, path, language, width, height, is_dark) in pictures {
         let mut browser = driver.open(Looks {
