@@ -12,3 +12,4 @@ mod record;
 mod release;
 mod routes;
 mod search;
+mod searcher;

@@ -1,12 +1,11 @@
 //! `release` and names of releases in `GET /api/subtitles/search` (API.md 5.8), and in the search
 //! box of the site.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use serde_json::Value;
 use subcat_engine::{DraftValue, RecordDraft, Role};
 use subcat_tests::portal::Portal;
-use subcat_tests::raw::{Client, RawAnswer};
 use subcat_tests::server::{TestServer, film, text};
+
+use crate::searcher::Searcher;
 
 const NAMES: [&str; 3] = [
     "Lost.S01E02.720p.HDTV.x264-LOL",
@@ -32,35 +31,6 @@ fn catalog(server: &TestServer) {
         }
     };
     server.import(NAMES.iter().enumerate().map(record).collect());
-}
-
-struct Searcher {
-    client: Client,
-    api_key: String,
-}
-
-impl Searcher {
-    fn new(server: &TestServer) -> Self {
-        Self {
-            client: server.connect(),
-            api_key: server.api_key(),
-        }
-    }
-
-    fn ask(&mut self, query_string: &str) -> RawAnswer {
-        let path = format!("/api/subtitles/search?{query_string}");
-        self.client.get(&path, Some(&self.api_key))
-    }
-
-    fn descriptions(&mut self, query_string: &str) -> Vec<String> {
-        let answer = self.ask(query_string);
-        assert_eq!(answer.status, 200, "{query_string}: {}", answer.text());
-        let list: Value = serde_json::from_slice(&answer.body).unwrap();
-        let items = list["items"].as_array().unwrap().iter();
-        items
-            .map(|item| item["description"].as_str().unwrap().to_owned())
-            .collect()
-    }
 }
 
 #[test]

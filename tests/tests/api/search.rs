@@ -1,12 +1,13 @@
 //! `GET /api/subtitles/search`: parameters, shape of the answer, counts of the moment.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use subcat_engine::{DraftValue, RecordDraft};
-use subcat_tests::raw::{Client, RawAnswer};
+use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
+
+use crate::searcher::Searcher;
 
 const ALIEN: &str = "00000000-0000-4000-8000-000000000001";
 const ALIENS: &str = "00000000-0000-4000-8000-000000000002";
@@ -28,42 +29,6 @@ fn catalog(server: &TestServer) {
         ..film(LOST, "Lost", 2004, "3")
     };
     server.import(vec![alien, aliens, lost]);
-}
-
-struct Searcher {
-    client: Client,
-    api_key: String,
-}
-
-impl Searcher {
-    fn new(server: &TestServer) -> Self {
-        Self {
-            client: server.connect(),
-            api_key: server.api_key(),
-        }
-    }
-
-    fn ask(&mut self, query_string: &str) -> RawAnswer {
-        let path = format!("/api/subtitles/search?{query_string}");
-        self.client.get(&path, Some(&self.api_key))
-    }
-
-    fn titles(&mut self, query_string: &str) -> Vec<String> {
-        let answer = self.ask(query_string);
-        assert_eq!(answer.status, 200, "{query_string}: {}", answer.text());
-        let list: Value = serde_json::from_slice(&answer.body).unwrap();
-        let items = list["items"].as_array().unwrap().iter();
-        items
-            .map(|item| item["title"].as_str().unwrap().to_owned())
-            .collect()
-    }
-
-    fn check_faults(&mut self, query_string: &str, expected: &str) {
-        let answer = self.ask(query_string);
-        assert_eq!(answer.status, 422, "{query_string}");
-        let expected = format!(r#"{{"detail":{expected}}}"#);
-        assert_eq!(answer.text(), expected, "{query_string}");
-    }
 }
 
 #[test]
