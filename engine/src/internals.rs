@@ -4,7 +4,7 @@
 //! feeds the decoders, and tests compare the engine with the oracle and run it on failing disks. A
 //! program that needs one of these names needs a method of [`Engine`](crate::Engine) instead.
 
-pub use crate::codec::{decode_record, encode_record, write_fragment};
+pub use crate::codec::{decode_record, encode_record, fragment_fields, write_fragment};
 pub use crate::disk::{Fault, Faulty, IgnoredSyncs, PowerCut};
 pub use crate::index::{Segment, SegmentBuilder, Tombstones, merge, merge_memory_bytes};
 pub use crate::limits::{

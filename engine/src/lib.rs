@@ -151,6 +151,7 @@ pub use choice::{
 };
 
 /// Searching a snapshot, and what is found.
+pub use codec::AnswerFields;
 pub use search::{
     CostValue, Doc, EpisodeSlot, Explanation, Hit, HitExplanation, Hits, ListPage, Listing,
     LocatedHits, PlanStep, RecordLocation, SegmentExplanation, Snapshot, TitlePart, WordOfRelease,

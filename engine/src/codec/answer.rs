@@ -5,8 +5,6 @@
 
 use std::io::Write;
 
-use serde::Deserialize;
-
 use crate::model::{Number, Record, RecordId, Timestamp, Year};
 
 /// Version of the fragment: raise it with every change of [`write_fragment`], so that all segments,
@@ -67,18 +65,10 @@ pub fn write_fragment(record: &Record, out: &mut Vec<u8>) {
     out.extend_from_slice(TAIL);
 }
 
-/// Title and description of a fragment, the latter empty for none; `None` when it is not a
-/// fragment. Cost: it is parsed.
-pub(crate) fn fragment_texts(fragment: &[u8]) -> Option<(String, String)> {
-    #[derive(Deserialize)]
-    struct Texts {
-        title: String,
-        description: Option<String>,
-    }
-    // A fragment ends where the number of downloads follows.
-    let whole = [fragment, b"0}"].concat();
-    let texts: Texts = serde_json::from_slice(&whole).ok()?;
-    Some((texts.title, texts.description.unwrap_or_default()))
+/// The part of a fragment behind its id.
+pub(super) fn after_id(fragment: &[u8]) -> Option<&[u8]> {
+    let rest = fragment.strip_prefix(HEAD)?.get(ID_CHARS..)?;
+    rest.strip_prefix(b"\"")
 }
 
 /// The id at the start of a fragment; `None` when it is not a fragment. Cost: some hundred
@@ -232,16 +222,6 @@ mod tests {
             r#"/","uploader_name":null,"posted_at":"2026-09-17T05:32:37Z","downloads":"#
         );
         assert_eq!(String::from_utf8(fragment).unwrap(), expected);
-    }
-
-    #[test]
-    fn gives_back_its_texts() {
-        let mut fragment = Vec::new();
-        write_fragment(&record(), &mut fragment);
-        let (title, description) = fragment_texts(&fragment).unwrap();
-        assert_eq!(title, record().title);
-        assert_eq!(Some(description), record().description);
-        assert_eq!(fragment_texts(b"{"), None);
     }
 
     #[test]

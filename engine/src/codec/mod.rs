@@ -10,11 +10,13 @@
 mod wire;
 mod value;
 mod answer;
+mod answer_fields;
 mod record;
 mod state;
 
-pub(crate) use answer::{FRAGMENT_VERSION, UploaderEnding, fragment_texts};
+pub(crate) use answer::{FRAGMENT_VERSION, UploaderEnding};
 pub use answer::{fragment_id, fragment_time, write_fragment};
+pub use answer_fields::{AnswerFields, fragment_fields};
 pub(crate) use record::is_active;
 pub use record::{decode_record, encode_record};
 pub(crate) use state::{

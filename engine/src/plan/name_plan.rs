@@ -3,7 +3,7 @@
 //! Example: `query=Los Serrano [Cap.307]`. The title with the key "losserrano" has 300 documents;
 //! two of them are episode 7 of season 3. Look-ups by words begin with the smallest set instead.
 
-use crate::codec::fragment_texts;
+use crate::codec::fragment_fields;
 use crate::error::Result;
 use crate::index::{ColumnRow, ColumnValue, Lookup, Postings, SegmentView};
 use crate::model::Year;
@@ -144,10 +144,11 @@ impl<'a, 'n> NamePlan<'a, 'n> {
 
     fn tells(&self, doc: u32, date: NameDate) -> Result<bool> {
         let fragment = self.context.view.fragment(doc)?;
-        let Some((title, description)) = fragment_texts(fragment) else {
+        let Some(fields) = fragment_fields(fragment) else {
             return Ok(false);
         };
-        Ok(tells_date(&title, date) || tells_date(&description, date))
+        let description = fields.description.unwrap_or_default();
+        Ok(tells_date(&fields.title, date) || tells_date(&description, date))
     }
 
     /// Fit of a found document (SEARCH.md 5.3).

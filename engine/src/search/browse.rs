@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::codec::UploaderEnding;
-use crate::error::Result;
+use crate::codec::{AnswerFields, UploaderEnding, fragment_fields};
+use crate::error::{Error, Result};
 use crate::index::{ColumnValue, StoredDoc, read_whole};
 use crate::limits::LISTED_DOCS_MAX;
 use crate::model::FlagSet;
@@ -200,6 +200,15 @@ impl Snapshot {
     pub fn flags_of(&self, doc: &Doc<'_>) -> Result<FlagSet> {
         let view = self.parts()[doc.part_idx as usize].0.view()?;
         Ok(view.columns().get(doc.number).flags)
+    }
+
+    /// The fields that answers show of a record of this snapshot. Cost: a pass over its fragment.
+    pub fn fields_of<'a>(&'a self, doc: &Doc<'a>) -> Result<AnswerFields<'a>> {
+        let fields = fragment_fields(doc.fragment());
+        fields.ok_or_else(|| {
+            let segment = &self.parts()[doc.part_idx as usize].0;
+            Error::corrupt(segment.name(), 0, "documents with the fields of answers")
+        })
     }
 
     /// Lists documents: `list` gives those of a segment, in the order of the list.

@@ -46,7 +46,7 @@ fn is_of_episode(worker: &ApiWorker, id: Option<RecordId>) -> bool {
     let snapshot = worker.service().engine.catalog().snapshot();
     let location = id.and_then(|id| snapshot.locate(id).ok().flatten());
     let record = location.and_then(|location| AddressRecord::read(&snapshot, &location).ok());
-    record.is_some_and(|record| record.is_episode)
+    record.is_some_and(|record| record.is_episode())
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! An item of a search below an address (API.md 20.10).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
-use subcat_engine::{fold, without_accents, without_ending, words};
+use subcat_engine::without_ending;
 
 use super::record::AddressRecord;
 use super::release_names::release_names;
-use super::title_names::title_names;
-use crate::limits::{NAMED_RELEASES_MAX, TITLE_LINES_MAX};
+use super::title_texts::TitleCache;
+use crate::limits::NAMED_RELEASES_MAX;
 use crate::rows::language_name;
 
 /// The facts of a request that its items show.
@@ -14,7 +16,7 @@ pub(super) struct ItemRequest<'a> {
     /// Beginning of URLs, the key and the tag included.
     pub(super) base: &'a str,
     /// The title in the request.
-    pub(super) query: Option<&'a str>,
+    pub(super) query: Option<AskedTitle<'a>>,
     /// True if the search was by `imdb_id`.
     pub(super) is_by_id: bool,
     pub(super) language: Option<&'a str>,
@@ -23,131 +25,119 @@ pub(super) struct ItemRequest<'a> {
     pub(super) episode: Option<u32>,
 }
 
+/// The title in a request.
+#[derive(Clone, Copy)]
+pub(super) struct AskedTitle<'a> {
+    /// As it was sent, trimmed.
+    pub(super) text: &'a str,
+    /// Its folding.
+    pub(super) folded: &'a str,
+}
+
 /// An item, with its fields in output order.
 #[derive(Serialize)]
-pub(super) struct Item {
-    id: String,
-    subscene_id: String,
-    title: String,
-    slug: String,
-    imdb_id: String,
-    language: String,
+struct Item<'a> {
+    id: &'a str,
+    subscene_id: &'a str,
+    title: &'a str,
+    slug: &'a str,
+    imdb_id: &'a str,
+    language: &'a str,
     hi: bool,
-    author: String,
-    releases: Vec<String>,
+    author: &'a str,
+    releases: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    comment: Option<String>,
+    comment: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     year: Option<u16>,
-    filename: String,
-    format: String,
-    uploaded_at: String,
+    filename: &'a str,
+    format: &'a str,
+    uploaded_at: &'a str,
     downloads: u64,
-    download_url: String,
+    download_url: &'a str,
 }
 
-impl Item {
-    /// The item of a record with its download count of now.
-    pub(super) fn new(record: AddressRecord, downloads: u64, request: &ItemRequest<'_>) -> Self {
-        let names = title_names(&record.title, record.is_episode);
-        let title = shown_title(&names, request.query);
-        let filename = file_name(&record);
-        let language = match (request.language, record.language) {
-            (Some(asked), _) => asked.to_owned(),
-            (None, Some(term)) => language_name(term).into_owned(),
-            (None, None) => String::new(),
-        };
-        let id = record.id.to_string();
+/// Writes the items of one answer.
+pub(super) struct ItemWriter<'a, 'r> {
+    request: ItemRequest<'r>,
+    /// Query string of the downloads, with its question mark.
+    question: String,
+    titles: TitleCache<'a>,
+}
+
+impl<'a, 'r> ItemWriter<'a, 'r> {
+    /// A writer of the items of a request.
+    pub(super) fn new(request: ItemRequest<'r>) -> Self {
         Self {
-            subscene_id: id.clone(),
-            slug: words(&fold(&title)).collect::<Vec<_>>().join("-"),
-            imdb_id: record.imdb_id.clone(),
-            language,
+            question: question(&request),
+            request,
+            titles: TitleCache::default(),
+        }
+    }
+
+    /// Appends the item of a record with its download count of now.
+    pub(super) fn write(&mut self, record: &AddressRecord<'a>, downloads: u64, out: &mut Vec<u8>) {
+        let request = &self.request;
+        let texts = self.titles.texts(record, request);
+        let filename = file_name(record);
+        let language = match (request.language, record.language) {
+            (Some(asked), _) => Cow::Borrowed(asked),
+            (None, Some(term)) => language_name(term),
+            (None, None) => Cow::Borrowed(""),
+        };
+        let description = record.fields.description.as_deref().unwrap_or_default();
+        let named = named_releases(description, record.file_name.unwrap_or_default());
+        let mut releases = vec![&*texts.lines];
+        releases.extend(named.iter().map(|name| &**name));
+        let id = record.id.to_string();
+        let (base, question) = (request.base, &self.question);
+        let item = Item {
+            id: &id,
+            subscene_id: &id,
+            title: &texts.title,
+            slug: &texts.slug,
+            imdb_id: &record.imdb_id,
+            language: &language,
             hi: record.is_hearing_impaired,
-            author: record.uploader_name.clone().unwrap_or_default(),
-            releases: releases(&record, &names, request),
-            year: record.year,
-            format: format_of(&filename).to_owned(),
-            filename,
+            author: record.fields.uploader_name.as_deref().unwrap_or_default(),
+            releases,
+            comment: Some(description).filter(|text| !text.is_empty()),
+            year: record.fields.year,
+            format: format_of(&filename),
+            filename: &filename,
+            uploaded_at: &record.fields.posted_at,
             downloads,
-            download_url: download_url(&id, request),
-            title,
-            id,
-            comment: record.description,
-            uploaded_at: record.posted_at,
+            download_url: &format!("{base}/api/v1/subtitles/{id}/download{question}"),
+        };
+        serde_json::to_writer(out, &item).expect("texts and numbers always serialise");
+    }
+}
+
+/// The releases that a record names, each once.
+fn named_releases<'a>(description: &'a str, file_name: &'a str) -> Vec<Cow<'a, str>> {
+    let all = release_names(description).chain(release_names(without_ending(file_name)));
+    let mut named = Vec::new();
+    for name in all {
+        if named.len() == NAMED_RELEASES_MAX {
+            break;
+        }
+        if !named.contains(&name) {
+            named.push(name);
         }
     }
-}
-
-/// The title in the spelling of the query, if it is one of the names; else the first name.
-fn shown_title(names: &[String], query: Option<&str>) -> String {
-    let asked = query.filter(|query| {
-        let folded = fold(query);
-        names.iter().any(|name| fold(name) == folded)
-    });
-    asked.unwrap_or(&names[0]).to_owned()
-}
-
-/// The lines of the first release, then releases that the record names.
-fn releases(record: &AddressRecord, names: &[String], request: &ItemRequest<'_>) -> Vec<String> {
-    let mut releases = vec![title_lines(record, names, request).join("\n")];
-    let described = record.description.as_deref().unwrap_or_default();
-    let file_name = record.file_name.as_deref().unwrap_or_default();
-    let named = release_names(described).chain(release_names(without_ending(file_name)));
-    let mut seen: Vec<String> = Vec::new();
-    for name in named {
-        if seen.len() < NAMED_RELEASES_MAX && !seen.contains(&name) {
-            seen.push(name);
-        }
-    }
-    releases.extend(seen);
-    releases
-}
-
-fn title_lines(record: &AddressRecord, names: &[String], request: &ItemRequest<'_>) -> Vec<String> {
-    let asked_year = request
-        .year
-        .filter(|_| !record.is_episode && request.is_by_id);
-    let year = asked_year.or(record.year.map(u32::from));
-    let year_text = year.map_or(String::new(), |year| format!(" ({year})"));
-    let number = number(record, request);
-    let mut lines: Vec<String> = Vec::new();
-    for name in names {
-        for name in [name.clone(), without_accents(name)] {
-            let line = format!("{name}{year_text}{number}");
-            if lines.len() < TITLE_LINES_MAX && !lines.contains(&line) {
-                lines.push(line);
-            }
-        }
-    }
-    if record.is_episode && request.is_by_id && year.is_some() {
-        lines.push(format!("{}{number}", names[0]));
-    }
-    lines
-}
-
-/// ` S01E02`, or ` S01` without an episode; nothing for films and without a season.
-fn number(record: &AddressRecord, request: &ItemRequest<'_>) -> String {
-    if !record.is_episode {
-        return String::new();
-    }
-    let season = request.season.or(record.season.map(u32::from));
-    let episode = request.episode.or(record.episode.map(u32::from));
-    match (season, episode) {
-        (Some(season), Some(episode)) => format!(" S{season:02}E{episode:02}"),
-        (Some(season), None) => format!(" S{season:02}"),
-        (None, _) => String::new(),
-    }
+    named
 }
 
 /// Name of the one text that a download gives.
-fn file_name(record: &AddressRecord) -> String {
-    let Some(name) = &record.file_name else {
-        return format!("{}.srt", record.id);
+fn file_name<'a>(record: &AddressRecord<'a>) -> Cow<'a, str> {
+    let Some(name) = record.file_name else {
+        return Cow::Owned(format!("{}.srt", record.id));
     };
     match name.rsplit_once('.') {
-        Some((stem, ending)) if is_one_of(ending, &["zip", "rar"]) => format!("{stem}.srt"),
-        _ => name.clone(),
+        Some((stem, ending)) if is_one_of(ending, &["zip", "rar"]) => {
+            Cow::Owned(format!("{stem}.srt"))
+        }
+        _ => Cow::Borrowed(name),
     }
 }
 
@@ -167,13 +157,10 @@ fn is_one_of(ending: &str, endings: &[&str]) -> bool {
         .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-fn download_url(id: &str, request: &ItemRequest<'_>) -> String {
-    let mut url = format!("{}/api/v1/subtitles/{id}/download", request.base);
-    if let Some(season) = request.season {
-        url.push_str(&format!("?season={season}"));
-        if let Some(episode) = request.episode {
-            url.push_str(&format!("&episode={episode}"));
-        }
+fn question(request: &ItemRequest<'_>) -> String {
+    match (request.season, request.episode) {
+        (Some(season), Some(episode)) => format!("?season={season}&episode={episode}"),
+        (Some(season), None) => format!("?season={season}"),
+        (None, _) => String::new(),
     }
-    url
 }

@@ -18,6 +18,7 @@ mod release_names;
 mod search;
 mod subtitles;
 mod title_names;
+mod title_texts;
 
 pub use base_url::AddressPlace;
 pub use dispatch::answer;

@@ -1,5 +1,7 @@
 //! The names of releases in a description or a file name (API.md 20.10).
 
+use std::borrow::Cow;
+
 use subcat_engine::{fold, release_word_weight, words};
 
 use super::title_names::is_episode_word;
@@ -9,29 +11,36 @@ use crate::limits::{RELEASE_NAME_CHARS_MAX, RELEASE_PARTS_MIN};
 const YEARS: std::ops::RangeInclusive<u16> = 1900..=2100;
 
 /// The names of releases in a text, in their order.
-pub(super) fn release_names(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn release_names(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.split_whitespace().filter_map(release_name)
 }
 
 /// A word between white space as the name of a release, if it is one.
-fn release_name(word: &str) -> Option<String> {
-    let bare = without_brackets(word);
+fn release_name(word: &str) -> Option<Cow<'_, str>> {
+    let separators = word.bytes().filter(|byte| b"._-".contains(byte)).count();
+    // Most words of a description are refused here, for the cost of a look at their bytes.
+    if separators + 1 < RELEASE_PARTS_MIN {
+        return None;
+    }
+    match without_brackets(word) {
+        Cow::Borrowed(bare) => bare_name(bare).map(Cow::Borrowed),
+        Cow::Owned(bare) => bare_name(&bare).map(|name| Cow::Owned(name.to_owned())),
+    }
+}
+
+/// The name in a word without brackets.
+fn bare_name(bare: &str) -> Option<&str> {
     let name = bare.trim_matches(|c: char| !c.is_alphanumeric());
     let is_refused = name.contains(['/', '@']) || RELEASE_NAME_CHARS_MAX < name.chars().count();
     if is_refused {
         return None;
     }
-    let parts: Vec<&str> = name
-        .split(['.', '_', '-'])
-        .filter(|part| !part.is_empty())
-        .collect();
-    let is_release =
-        RELEASE_PARTS_MIN <= parts.len() && parts.iter().any(|part| tells_release(part));
-    if is_release {
-        Some(name.to_owned())
-    } else {
-        None
-    }
+    let parts = || {
+        let parts = name.split(['.', '_', '-']);
+        parts.filter(|part| !part.is_empty())
+    };
+    let is_release = RELEASE_PARTS_MIN <= parts().count() && parts().any(tells_release);
+    if is_release { Some(name) } else { None }
 }
 
 /// True for a year, an episode word, or a word that distinguishes releases.
@@ -46,7 +55,10 @@ fn tells_release(part: &str) -> bool {
 }
 
 /// A word without its parts in square brackets.
-fn without_brackets(word: &str) -> String {
+fn without_brackets(word: &str) -> Cow<'_, str> {
+    if !word.contains('[') {
+        return Cow::Borrowed(word);
+    }
     let mut bare = String::with_capacity(word.len());
     let mut rest = word;
     while let Some((before, inside)) = rest.split_once('[') {
@@ -57,7 +69,7 @@ fn without_brackets(word: &str) -> String {
         rest = after;
     }
     bare.push_str(rest);
-    bare
+    Cow::Owned(bare)
 }
 
 #[cfg(test)]
@@ -65,7 +77,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
-        let found: Vec<String> = release_names(text).collect();
+        let found: Vec<_> = release_names(text).collect();
         assert_eq!(found, expected, "{text}");
     }
 

@@ -2,30 +2,21 @@
 
 use bytes::Bytes;
 use http::Response;
-use serde::Serialize;
 use subcat_engine::{
     CatalogTerm, Filters, Flag, FlagFilter, HitOrder, Language, Number, PackFilter, Query,
-    SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, SearchText, VideoType, YEAR_MAX, Year,
+    SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, SearchText, VideoType, YEAR_MAX, Year, fold,
 };
 
 use super::call::AddressCall;
-use super::item::{Item, ItemRequest};
+use super::item::{AskedTitle, ItemRequest, ItemWriter};
 use super::record::AddressRecord;
-use crate::api::SnapshotHits;
+use crate::api::{SnapshotHits, failed};
 use crate::cache::AddressAnswer;
 use crate::limits::ADDRESS_ITEMS_MAX;
 use crate::request::{AddressSearch, address_search};
 use crate::respond::ApiError;
 use crate::rows::named_language;
 use crate::runtime::Body;
-
-#[derive(Serialize)]
-struct ItemList {
-    items: Vec<Item>,
-    total_items: u64,
-    page: u32,
-    per_page: u32,
-}
 
 /// Answers with the records that match, a page of the first ones.
 pub(super) fn answer(call: AddressCall<'_>) -> Response<Body> {
@@ -49,12 +40,15 @@ pub(super) fn answer(call: AddressCall<'_>) -> Response<Body> {
 
 /// The finished answer.
 fn list(call: &AddressCall<'_>, search: &AddressSearch, base: &str) -> Result<Bytes, ApiError> {
+    let mut out = b"{\"items\":[".to_vec();
     let Some(query) = query_of(search, call.variety()) else {
-        return Ok(written(search, Vec::new(), 0));
+        write_end(search, 0, &mut out);
+        return Ok(out.into());
     };
     let found = call.worker.find(&query)?;
-    let items = items(&found, search, base)?;
-    let body = written(search, items, found.hits.total());
+    write_items(&found, search, base, &mut out)?;
+    write_end(search, found.hits.total(), &mut out);
+    let body = Bytes::from(out);
     let answer = AddressAnswer {
         base: base.to_owned(),
         hits: found.hits,
@@ -65,41 +59,45 @@ fn list(call: &AddressCall<'_>, search: &AddressSearch, base: &str) -> Result<By
     Ok(body)
 }
 
-fn written(search: &AddressSearch, items: Vec<Item>, total_items: u64) -> Bytes {
-    let list = ItemList {
-        items,
-        total_items,
-        page: search.page,
-        per_page: search.per_page,
-    };
-    let body = serde_json::to_vec(&list).expect("texts and numbers always serialise");
-    body.into()
+/// Appends what follows the items.
+fn write_end(search: &AddressSearch, total_items: u64, out: &mut Vec<u8>) {
+    let AddressSearch { page, per_page, .. } = search;
+    let end = format!("],\"total_items\":{total_items},\"page\":{page},\"per_page\":{per_page}}}");
+    out.extend_from_slice(end.as_bytes());
 }
 
-/// The items of the page.
-fn items(found: &SnapshotHits, search: &AddressSearch, base: &str) -> Result<Vec<Item>, ApiError> {
-    let request = ItemRequest {
+/// Appends the items of the page.
+fn write_items(
+    found: &SnapshotHits,
+    search: &AddressSearch,
+    base: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), ApiError> {
+    let folded = search.query.as_deref().map(fold);
+    let asked = search.query.as_deref().zip(folded.as_deref());
+    let mut writer = ItemWriter::new(ItemRequest {
         base,
-        query: search.query.as_deref(),
+        query: asked.map(|(text, folded)| AskedTitle { text, folded }),
         is_by_id: search.imdb_id.is_some(),
         language: search.language.as_deref(),
         year: search.year.filter(|year| *year != 0),
         season: search.numbers.season,
         episode: search.numbers.season.and(search.numbers.episode),
-    };
+    });
     let per_page = search.per_page as usize;
     let start = (search.page as usize - 1).saturating_mul(per_page);
     let hits = found.hits.locations().iter().zip(&found.downloads);
-    let mut items = Vec::new();
-    for (location, downloads) in hits.skip(start).take(per_page) {
+    for (idx, (location, downloads)) in hits.skip(start).take(per_page).enumerate() {
+        if 0 < idx {
+            out.push(b',');
+        }
         let record = AddressRecord::read(&found.snapshot, location)?;
-        items.push(Item::new(record, *downloads, &request));
+        writer.write(&record, *downloads, out);
     }
     found
         .snapshot
         .ensure_not_truncated()
-        .map_err(|error| crate::api::failed(&error))?;
-    Ok(items)
+        .map_err(|error| failed(&error))
 }
 
 /// The query for the engine; `None` for a search that finds nothing.

@@ -1,9 +1,10 @@
 //! A record as pages show it, read from its stored answer.
 
-use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+
 use subcat_engine::{
-    CatalogId, CatalogTerm, Doc, EpisodeSlot, Flag, ListPage, ReleaseId, Snapshot, Timestamp,
-    TitlePart, VideoType,
+    AnswerFields, CatalogId, CatalogTerm, Doc, EpisodeSlot, Flag, ListPage, RecordId, ReleaseId,
+    Snapshot, Timestamp, TitlePart, VideoType,
 };
 
 use super::language_badge::LanguageBadge;
@@ -51,22 +52,39 @@ pub(crate) struct RecordView {
     lang: Lang,
 }
 
-/// Fields of an answer (API.md, 4) that pages show.
-#[derive(Deserialize)]
+/// Fields of an answer (API.md, 4) that pages show; an empty text is shown like none.
 pub(crate) struct RecordFields {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) season: Option<u16>,
     pub(crate) episode: Option<u16>,
     pub(crate) year: Option<u32>,
-    #[serde(deserialize_with = "filled")]
     pub(crate) catalog_id: Option<String>,
-    #[serde(deserialize_with = "filled")]
     pub(crate) description: Option<String>,
-    #[serde(deserialize_with = "filled")]
     pub(crate) uploader_name: Option<String>,
-    video_type: String,
+    video_type: VideoType,
     posted_at: String,
+}
+
+impl RecordFields {
+    fn new(id: RecordId, fields: AnswerFields<'_>) -> Self {
+        let filled = |text: Option<Cow<'_, str>>| {
+            let text = text.filter(|text| !text.is_empty());
+            text.map(Cow::into_owned)
+        };
+        Self {
+            id: id.to_string(),
+            title: fields.title.into_owned(),
+            season: fields.season,
+            episode: fields.episode,
+            year: fields.year.map(u32::from),
+            catalog_id: filled(fields.catalog_id),
+            description: filled(fields.description),
+            uploader_name: filled(fields.uploader_name),
+            video_type: fields.video_type,
+            posted_at: fields.posted_at.into_owned(),
+        }
+    }
 }
 
 impl RecordView {
@@ -77,15 +95,7 @@ impl RecordView {
         doc: &Doc<'_>,
     ) -> Result<Self, PageError> {
         let (engine, lang) = (&request.site.service.engine, request.lang);
-        // A fragment is the JSON of the record up to the count of downloads: complete it with any
-        // count, as the true one is not in the index.
-        let mut json = doc.fragment().to_vec();
-        json.extend_from_slice(b"0}");
-        let record: RecordFields =
-            serde_json::from_slice(&json).map_err(|source| PageError::InvalidFragment {
-                id: doc.id(),
-                source,
-            })?;
+        let record = RecordFields::new(doc.id(), snapshot.fields_of(doc)?);
         let release = doc.source_release_id().and_then(ReleaseId::parse);
         let cached = release.and_then(|release| engine.files().cached_file(&release));
         let has_source = request.site.service.config().upstream.url.is_some();
@@ -197,7 +207,7 @@ impl RecordView {
 
     /// Film, episode, season or series.
     pub(crate) fn kind(&self) -> &'static str {
-        let is_movie = VideoType::parse(&self.record.video_type) == Some(VideoType::Movie);
+        let is_movie = self.record.video_type == VideoType::Movie;
         match (self.record.season, self.record.episode) {
             _ if is_movie => self.lang.t("Film", "Película"),
             (_, Some(_)) => self.lang.t("Episode", "Episodio"),
@@ -208,7 +218,7 @@ impl RecordView {
 
     /// True for a season or a series: no text of its file is the one that is meant.
     pub(crate) fn is_pack(&self) -> bool {
-        let is_movie = VideoType::parse(&self.record.video_type) == Some(VideoType::Movie);
+        let is_movie = self.record.video_type == VideoType::Movie;
         !is_movie && self.record.episode.is_none()
     }
 
@@ -338,12 +348,6 @@ pub(crate) fn title_number(text: &str) -> Option<u64> {
         CatalogTerm::Number(number) => Some(number),
         CatalogTerm::Nothing => None,
     }
-}
-
-/// Reads a text that may be null; an empty one is shown like null.
-fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    Ok(text.filter(|text| !text.is_empty()))
 }
 
 /// The characters of a text that XML can hold.

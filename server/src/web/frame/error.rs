@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::header::InvalidHeaderValue;
-use subcat_engine::RecordId;
 
 use super::hashing_share::HashingQueueError;
 use super::throttle::AttemptsRejection;
@@ -71,12 +70,6 @@ pub(crate) enum PageError {
     /// The page is larger than any may be.
     #[error("the page has {0} bytes, more than {PAGE_BYTES_MAX}")]
     TooLarge(usize),
-    /// The stored JSON of a record could not be read.
-    #[error("the stored answer of record {id} is not valid")]
-    InvalidFragment {
-        id: RecordId,
-        source: serde_json::Error,
-    },
     /// A name could not be written into a header.
     #[error("the header could not be written")]
     InvalidHeader(#[from] InvalidHeaderValue),
@@ -102,7 +95,6 @@ impl PageError {
             Self::Engine(_)
                 | Self::Render(_)
                 | Self::TooLarge(_)
-                | Self::InvalidFragment { .. }
                 | Self::InvalidHeader(_)
                 | Self::Task(_)
                 | Self::SignInLost
