@@ -170,7 +170,7 @@ fn known(
     let mut state = worker.state.lock();
     match query {
         None => state.prepared_files.get(version, &id),
-        Some(query) => state.prepared_texts.get(version, &(id, Arc::from(query))),
+        Some(query) => state.prepared_texts.get(version, id, query),
     }
 }
 
@@ -428,8 +428,8 @@ fn keep(
             .prepared_files
             .put(source.version, source.id, prepared),
         Some(text) => {
-            let wanted = (source.id, Arc::clone(&text.query));
-            state.prepared_texts.put(source.version, wanted, prepared);
+            let (version, id) = (source.version, source.id);
+            state.prepared_texts.put(version, id, &text.query, prepared);
         }
     }
 }

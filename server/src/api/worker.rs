@@ -9,7 +9,9 @@ use subcat_engine::{CounterLane, RateLimit, RecordId};
 
 use super::text_files::TextFiles;
 use super::variants::FileVariants;
-use crate::cache::{AddressAnswers, OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
+use crate::cache::{
+    AddressAnswers, OpenFiles, PreparedFileCache, PreparedTextCache, RecordLocations, SearchCache,
+};
 use crate::limiter::Quota;
 use crate::respond::ApiError;
 use crate::runtime::{ClientNetwork, Descriptors, Moment};
@@ -46,7 +48,7 @@ pub(super) struct WorkerState {
     /// Files of records with their finished headers, for downloads.
     pub(super) prepared_files: PreparedFileCache<RecordId>,
     /// Texts of records' files by the query strings that asked for them.
-    pub(super) prepared_texts: PreparedFileCache<(RecordId, Arc<str>)>,
+    pub(super) prepared_texts: PreparedTextCache,
     /// Open files, for downloads.
     pub(super) open_files: OpenFiles,
     /// State of all files when `open_files` was last compared with them.
@@ -79,7 +81,7 @@ impl ApiWorker {
             address_answers: AddressAnswers::new(address_bytes),
             locations: RecordLocations::new(),
             prepared_files: PreparedFileCache::new(),
-            prepared_texts: PreparedFileCache::new(),
+            prepared_texts: PreparedTextCache::default(),
             open_files: OpenFiles::new(mapped_max),
             files_generation: service.engine.files().generation(),
             served: ContentSet::default(),

@@ -12,7 +12,7 @@ mod useless_variants;
 
 pub use address_answers::{AddressAnswer, AddressAnswers};
 pub use open_files::{OpenFile, OpenFiles};
-pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache};
+pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache, PreparedTextCache};
 pub use record_locations::{KnownRecord, RecordLocations};
 pub use search::{CachedSearch, Finished, FoundHits, SearchCache};
 pub use useless_variants::UselessVariants;

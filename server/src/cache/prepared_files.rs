@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use subcat_engine::{CachedFile, Variant};
+use subcat_engine::{CachedFile, RecordId, Variant};
 
 use super::snapshot_cache::SnapshotCache;
 use crate::limits::PREPARED_FILES_MAX;
@@ -47,8 +47,8 @@ pub struct FilesVersion {
     pub generation: u64,
 }
 
-/// A worker's prepared files by request, for a record or a text of one: a repeated download reads
-/// no record and builds no header.
+/// A worker's prepared files, by what they were prepared for: a repeated download reads no record
+/// and builds no header.
 ///
 /// An entry is valid while its snapshot is current and no file was forgotten or replaced. If a
 /// stored file is lost, opening it fails.
@@ -86,6 +86,46 @@ impl<K: Hash + Eq> PreparedFileCache<K> {
             let prepared = Arc::clone(prepared);
             self.files.put(version.snapshot_id, wanted, prepared, 1);
         }
+    }
+}
+
+/// A worker's prepared texts, by record and query string.
+#[derive(Default)]
+pub struct PreparedTextCache {
+    files: PreparedFileCache<Box<[u8]>>,
+    /// The key of a look-up; reused, so that a hit allocates nothing.
+    row_key: Vec<u8>,
+}
+
+impl PreparedTextCache {
+    /// The prepared text, if it was put there in this version.
+    pub fn get(
+        &mut self,
+        version: FilesVersion,
+        id: RecordId,
+        query: &str,
+    ) -> Option<Arc<PreparedFile>> {
+        self.set_key(id, query);
+        self.files.get(version, self.row_key.as_slice())
+    }
+
+    /// Caches a prepared text, like [`PreparedFileCache::put`].
+    pub fn put(
+        &mut self,
+        version: FilesVersion,
+        id: RecordId,
+        query: &str,
+        prepared: &Arc<PreparedFile>,
+    ) {
+        self.set_key(id, query);
+        let row_key = self.row_key.as_slice().into();
+        self.files.put(version, row_key, prepared);
+    }
+
+    fn set_key(&mut self, id: RecordId, query: &str) {
+        self.row_key.clear();
+        self.row_key.extend_from_slice(id.as_bytes());
+        self.row_key.extend_from_slice(query.as_bytes());
     }
 }
 
