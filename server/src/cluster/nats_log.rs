@@ -30,6 +30,7 @@ use super::blocking::{
 };
 use super::open_log_error::OpenLogError;
 use crate::limits::{LOG_ENTRIES_READ_MAX, NATS_REPLICAS, RECONNECT_PAUSE_MAX};
+use crate::upstream::install_tls;
 
 /// Time after which a read is repeated: a lost replica does not answer.
 const SILENCE_LIMIT: Duration = Duration::from_secs(1);
@@ -442,8 +443,7 @@ fn options(news: &Arc<watch::Sender<News>>, complaint: &Arc<Mutex<String>>) -> C
 
 /// Options of every client: it connects by itself, and again when the connection is lost.
 pub(super) fn base_options() -> ConnectOptions {
-    // Fails if a provider is installed already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_tls();
     ConnectOptions::new()
         .name("subcat")
         .retry_on_initial_connect()

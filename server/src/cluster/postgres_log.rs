@@ -30,6 +30,7 @@ use super::blocking::{
 use super::open_log_error::OpenLogError;
 use crate::limits::{LOG_ENTRIES_READ_MAX, POSTGRES_VERSION_MIN};
 use crate::runtime::ControlHandle;
+use crate::upstream::install_tls;
 
 /// Time between two looks for a new entry. `NOTIFY` in each append would take a lock that all
 /// databases of the server share.
@@ -396,8 +397,7 @@ impl From<CallError> for ReadError {
 
 /// TLS with the certificates that the machine trusts.
 fn tls() -> Result<MakeRustlsConnect, OpenLogError> {
-    // Fails if a provider is installed already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_tls();
     let loaded = MakeRustlsConnect::with_native_certs();
     let (tls, _) = loaded.map_err(|_| {
         OpenLogError::Invalid(

@@ -49,10 +49,23 @@ pub fn unpacked<'a>(mut input: Box<dyn Read + 'a>) -> io::Result<Box<dyn BufRead
         return Ok(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, plain)));
     }
     if is_zstd {
-        let plain = zstd::Decoder::with_buffer(whole)?;
-        return Ok(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, plain)));
+        return zstd_unpacked(whole);
     }
     Ok(Box::new(whole))
+}
+
+#[cfg(feature = "zstd")]
+fn zstd_unpacked<'a>(packed: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    let plain = zstd::Decoder::with_buffer(packed)?;
+    Ok(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, plain)))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd_unpacked<'a>(_: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    Err(io::Error::other(
+        "compressed by zstd, and this program was built without the feature `zstd`: decompress it \
+         first",
+    ))
 }
 
 /// Calls `each` with every row, or with its rejection, in order. Blank lines are skipped.
@@ -238,6 +251,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "zstd")]
     fn gzip_and_zstd_are_recognised_by_their_first_bytes() {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(LINES).unwrap();

@@ -11,7 +11,6 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfi
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter as _, SpanLinks};
-use reqwest::Client;
 use reqwest::redirect::Policy;
 use tokio::task::JoinHandle;
 use tokio::time;
@@ -20,7 +19,7 @@ use super::queue::{Queued, SpanQueue, TracerError};
 use super::span::{Attribute, SpanKind, TraceSpan};
 use crate::limits::SPANS_SENT_AT_ONCE;
 use crate::runtime::ControlHandle;
-use crate::upstream::ensure_resolvable;
+use crate::upstream::client_builder;
 
 /// Maximum time that a span waits for others to be sent with it.
 const BATCH_PAUSE: Duration = Duration::from_secs(1);
@@ -35,14 +34,10 @@ pub(super) fn start(
     queue: SpanQueue,
     control: &ControlHandle,
 ) -> Result<JoinHandle<()>, TracerError> {
-    ensure_resolvable("traces.url", url).map_err(|error| TracerError(error.into()))?;
-    // Fails if a provider is installed already, which is fine.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let http = Client::builder()
-        .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
+    let http = client_builder("traces.url", url)
+        .map_err(|error| TracerError(error.into()))?
         .timeout(EXPORT_TIMEOUT)
         .redirect(Policy::none())
-        .no_proxy()
         .build()
         .map_err(|error| TracerError(error.into()))?;
     let mut exporter = SpanExporter::builder()

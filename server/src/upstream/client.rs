@@ -15,6 +15,7 @@ use subcat_engine::{ReleaseId, error_chain};
 use super::counts::FetchCounts;
 use super::fetch_error::FetchError;
 use super::health::AttemptError;
+use super::http_client::{ClientSetupError, client_builder};
 use crate::config::{UpstreamSettings, scheme_and_host};
 use crate::files::{Completeness, completeness};
 use crate::limits::UPSTREAM_REDIRECTS_MAX;
@@ -68,58 +69,6 @@ enum RedirectError {
     OtherOrigin,
 }
 
-/// A client that cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ClientSetupError {
-    /// The resolver would ask public name servers for the name of a host that is often internal.
-    #[error(
-        "{subject} names the host {host}, and {path}, which says who resolves names, cannot be \
-         read: make it readable, or give an IP address, and restart"
-    )]
-    NoNameServers {
-        subject: &'static str,
-        host: String,
-        path: &'static str,
-        source: std::io::Error,
-    },
-    /// The TLS configuration cannot be built.
-    #[error(transparent)]
-    Http(#[from] reqwest::Error),
-}
-
-/// The file that names the name servers. The resolver that is built in reads it, and without it
-/// asks public ones.
-const RESOLVER_FILE: &str = "/etc/resolv.conf";
-
-/// Errors: names have to be resolved for the URL, which is `subject`, and the file that names the
-/// resolvers cannot be read.
-pub(crate) fn ensure_resolvable(subject: &'static str, url: &str) -> Result<(), ClientSetupError> {
-    ensure_resolvable_by(RESOLVER_FILE, subject, url)
-}
-
-fn ensure_resolvable_by(
-    resolver_file: &'static str,
-    subject: &'static str,
-    url: &str,
-) -> Result<(), ClientSetupError> {
-    let url = Url::parse(url).ok();
-    let Some(host) = url.as_ref().and_then(Url::domain) else {
-        return Ok(());
-    };
-    if host == "localhost" {
-        return Ok(());
-    }
-    match std::fs::read(resolver_file) {
-        Ok(_) => Ok(()),
-        Err(source) => Err(ClientSetupError::NoNameServers {
-            subject,
-            host: host.to_owned(),
-            path: resolver_file,
-            source,
-        }),
-    }
-}
-
 impl UpstreamClient {
     /// A client for `settings.url`; `None` if it is not set.
     ///
@@ -131,18 +80,12 @@ impl UpstreamClient {
         let Some(url) = settings.url.clone() else {
             return Ok(None);
         };
-        ensure_resolvable("upstream.url", &url)?;
-        // Fails if a provider is installed already, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let http = Client::builder()
-            .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
+        let http = client_builder("upstream.url", &url)?
             .default_headers(headers)
             .connect_timeout(Duration::from_secs(settings.connect_seconds.into()))
             .redirect(Policy::custom(follow_on_same_origin))
-            .referer(false)
-            .no_proxy()
             .pool_max_idle_per_host(settings.concurrency)
             .pool_idle_timeout(Duration::from_secs(IDLE_SECONDS))
             .build()?;
@@ -388,31 +331,6 @@ mod tests {
             .unwrap();
         let control = Control::start().unwrap();
         control.block_on(client.fetch(&ReleaseId::parse("42").unwrap(), true))
-    }
-
-    #[test]
-    fn names_are_resolved_by_the_servers_of_this_machine_or_not_at_all() {
-        let check = |url, file, is_allowed| {
-            let checked = ensure_resolvable_by(file, "upstream.url", url);
-            assert_eq!(checked.is_ok(), is_allowed, "{url}");
-        };
-        let missing = "/nonexistent/resolv.conf";
-        check(
-            "http://files.internal/{source_release_id}",
-            "/dev/null",
-            true,
-        );
-        check("http://files.internal/{source_release_id}", missing, false);
-        check("http://127.0.0.1:9/{source_release_id}", missing, true);
-        check("http://[::1]:9/{source_release_id}", missing, true);
-        check("http://localhost:9/{source_release_id}", missing, true);
-        let url = "https://files.internal/";
-        let error = ensure_resolvable_by(missing, "upstream.url", url).unwrap_err();
-        let text = error_chain(&error);
-        assert!(
-            text.contains("the host files.internal, and /nonexistent"),
-            "{text}"
-        );
     }
 
     #[test]

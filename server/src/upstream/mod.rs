@@ -13,18 +13,21 @@ mod failures;
 mod fetch;
 mod fetch_error;
 mod health;
+mod http_client;
 #[cfg(feature = "s3")]
 mod object_storage;
 mod remote_file;
 #[cfg(test)]
 mod test_server;
 
-#[cfg(feature = "otlp")]
-pub(crate) use client::ensure_resolvable;
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::Upstream;
 pub use fetch_error::FetchError;
 pub use health::{AttemptError, HealthReport, UpstreamState};
+#[cfg(feature = "otlp")]
+pub(crate) use http_client::client_builder;
+#[cfg(any(feature = "nats", feature = "postgres"))]
+pub(crate) use http_client::install_tls;
 #[cfg(feature = "s3")]
 pub use object_storage::ObjectStorage;
 pub use remote_file::{RemoteContent, RemoteFile, RemoteFileError, Validators};

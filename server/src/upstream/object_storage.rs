@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use subcat_engine::{BlobSource, ContentHash};
 use tokio::time;
 
+use super::http_client::install_tls;
 use crate::config::S3Settings;
 use crate::limits::STORAGE_RETRIES_MAX;
 use crate::runtime::Control;
@@ -59,8 +60,7 @@ impl ObjectStorage {
         let (Some(endpoint), Some(bucket)) = (&settings.endpoint, &settings.bucket) else {
             return Ok(None);
         };
-        // Fails if a provider is installed already, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_tls();
         let client = ClientOptions::new()
             .with_allow_http(true)
             .with_connect_timeout(CONNECT_LIMIT)

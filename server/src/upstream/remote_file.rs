@@ -10,7 +10,7 @@ use reqwest::header::{
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 
-use super::client::{ClientSetupError, ensure_resolvable};
+use super::http_client::{ClientSetupError, client_builder};
 use crate::limits::UPSTREAM_REDIRECTS_MAX;
 use crate::runtime::{ControlHandle, PieceReader};
 
@@ -99,16 +99,10 @@ impl RemoteFile {
     pub fn new(text: &str) -> Result<Self, RemoteFileError> {
         let url = Url::parse(text).ok().filter(Url::has_host);
         let url = url.ok_or_else(|| RemoteFileError::InvalidUrl(text.to_owned()))?;
-        ensure_resolvable("the URL", text)?;
-        // Fails if a provider is installed already, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = Client::builder()
-            .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
+        let http = client_builder("the URL", text)?
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .redirect(Policy::custom(follow_unless_weaker))
-            .referer(false)
-            .no_proxy()
             .build();
         let http = http.map_err(|error| RemoteFileError::Setup(Box::new(error)))?;
         Ok(Self {
