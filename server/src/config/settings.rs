@@ -155,12 +155,45 @@ pub(super) struct Setting {
     /// The values that are allowed, as the end of an error's sentence.
     pub allowed: &'static str,
     /// Reads a value into the configuration; `None` if it is not allowed.
-    pub set: fn(&mut Config, &str) -> Option<()>,
+    pub set: Set,
     /// The effective value, secret or not. Pages and messages use [`Setting::shown`].
-    pub show: fn(&Config) -> Value,
+    pub show: Show,
+}
+
+/// Reads a value into the configuration; `None` if it is not allowed.
+type Set = fn(&mut Config, &str) -> Option<()>;
+/// The effective value.
+type Show = fn(&Config) -> Value;
+
+/// A setting that is read at a start.
+const fn at_start(name: &'static str, allowed: &'static str, set: Set, show: Show) -> Setting {
+    Setting {
+        name,
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed,
+        set,
+        show,
+    }
+}
+
+/// A setting that is read at a start and at each reload.
+const fn at_reload(name: &'static str, allowed: &'static str, set: Set, show: Show) -> Setting {
+    Setting {
+        applies: Applies::AtReload,
+        ..at_start(name, allowed, set, show)
+    }
 }
 
 impl Setting {
+    /// This setting, with values that may be secret.
+    const fn secret(self) -> Self {
+        Self {
+            is_secret: true,
+            ..self
+        }
+    }
+
     /// The environment variable that sets it.
     pub(super) fn variable(&self) -> String {
         let name = self.name.replace('.', "_").to_uppercase();
@@ -203,231 +236,180 @@ const SWITCH: &str = "true or false";
 
 /// Every setting, in display order.
 pub(super) static SETTINGS: &[Setting] = &[
-    Setting {
-        name: "data",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "the path of a directory",
-        set: |c, v| {
+    at_start(
+        "data",
+        "the path of a directory",
+        |c, v| {
             put(
                 &mut c.data,
                 Some(v).filter(|v| !v.is_empty()).map(PathBuf::from),
             )
         },
-        show: |c| json!(c.data.display().to_string()),
-    },
-    Setting {
-        name: "listen",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: LISTEN_ADDRESS,
-        set: |c, v| put(&mut c.listen, v.parse().ok()),
-        show: |c| json!(c.listen.to_string()),
-    },
-    Setting {
-        name: "admin",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: ADDRESS,
-        set: |c, v| put(&mut c.admin, v.parse().ok()),
-        show: |c| json!(c.admin),
-    },
-    Setting {
-        name: "store",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "redb or memory",
-        set: |c, v| put(&mut c.store, choose(v, &STORES)),
-        show: |c| named(c.store, &STORES),
-    },
-    Setting {
-        name: "public_url",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "http:// or https:// with a host, perhaps a path, or nothing",
-        set: |c, v| put(&mut c.public_url, public_url(v)),
-        show: |c| json!(c.public_url),
-    },
-    Setting {
-        name: "trusted_proxies",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: NETWORKS,
-        set: |c, v| put(&mut c.trusted_proxies, networks(v)),
-        show: |c| json!(c.trusted_proxies),
-    },
-    Setting {
-        name: "workers",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "a whole number from 1 to 1024",
-        set: |c, v| put(&mut c.workers, number(v, 1, 1024)),
-        show: |c| json!(c.workers),
-    },
-    Setting {
-        name: "io",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "auto, io_uring or epoll",
-        set: |c, v| put(&mut c.io, choose(v, &IOS)),
-        show: |c| named(c.io, &IOS),
-    },
-    Setting {
-        name: "connections.max",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a whole number from 1 to 1000000",
-        set: |c, v| put(&mut c.connections.max, number(v, 1, 1_000_000)),
-        show: |c| json!(c.connections.max),
-    },
-    Setting {
-        name: "connections.max_per_address",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a whole number from 1 to 1000000",
-        set: |c, v| put(&mut c.connections.max_per_address, number(v, 1, 1_000_000)),
-        show: |c| json!(c.connections.max_per_address),
-    },
-    Setting {
-        name: "rate_limit.requests",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: COUNT,
-        set: |c, v| put(&mut c.rate_limit.api_key.requests, v.parse().ok()),
-        show: |c| json!(c.rate_limit.api_key.requests),
-    },
-    Setting {
-        name: "rate_limit.window_seconds",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: SECONDS,
-        set: |c, v| {
+        |c| json!(c.data.display().to_string()),
+    ),
+    at_start(
+        "listen",
+        LISTEN_ADDRESS,
+        |c, v| put(&mut c.listen, v.parse().ok()),
+        |c| json!(c.listen.to_string()),
+    ),
+    at_start(
+        "admin",
+        ADDRESS,
+        |c, v| put(&mut c.admin, v.parse().ok()),
+        |c| json!(c.admin),
+    ),
+    at_start(
+        "store",
+        "redb or memory",
+        |c, v| put(&mut c.store, choose(v, &STORES)),
+        |c| named(c.store, &STORES),
+    ),
+    at_reload(
+        "public_url",
+        "http:// or https:// with a host, perhaps a path, or nothing",
+        |c, v| put(&mut c.public_url, public_url(v)),
+        |c| json!(c.public_url),
+    ),
+    at_reload(
+        "trusted_proxies",
+        NETWORKS,
+        |c, v| put(&mut c.trusted_proxies, networks(v)),
+        |c| json!(c.trusted_proxies),
+    ),
+    at_start(
+        "workers",
+        "a whole number from 1 to 1024",
+        |c, v| put(&mut c.workers, number(v, 1, 1024)),
+        |c| json!(c.workers),
+    ),
+    at_start(
+        "io",
+        "auto, io_uring or epoll",
+        |c, v| put(&mut c.io, choose(v, &IOS)),
+        |c| named(c.io, &IOS),
+    ),
+    at_reload(
+        "connections.max",
+        "a whole number from 1 to 1000000",
+        |c, v| put(&mut c.connections.max, number(v, 1, 1_000_000)),
+        |c| json!(c.connections.max),
+    ),
+    at_reload(
+        "connections.max_per_address",
+        "a whole number from 1 to 1000000",
+        |c, v| put(&mut c.connections.max_per_address, number(v, 1, 1_000_000)),
+        |c| json!(c.connections.max_per_address),
+    ),
+    at_reload(
+        "rate_limit.requests",
+        COUNT,
+        |c, v| put(&mut c.rate_limit.api_key.requests, v.parse().ok()),
+        |c| json!(c.rate_limit.api_key.requests),
+    ),
+    at_reload(
+        "rate_limit.window_seconds",
+        SECONDS,
+        |c, v| {
             let seconds = number::<u32>(v, 1, 86_400)?.try_into().ok();
             put(&mut c.rate_limit.api_key.window_seconds, seconds)
         },
-        show: |c| json!(c.rate_limit.api_key.window_seconds),
-    },
-    Setting {
-        name: "rate_limit.address_requests",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: COUNT,
-        set: |c, v| put(&mut c.rate_limit.address_requests, v.parse().ok()),
-        show: |c| json!(c.rate_limit.address_requests),
-    },
-    Setting {
-        name: "rate_limit.anonymous_requests",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: COUNT,
-        set: |c, v| put(&mut c.rate_limit.anonymous_requests, v.parse().ok()),
-        show: |c| json!(c.rate_limit.anonymous_requests),
-    },
-    Setting {
-        name: "rate_limit.account_factor",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a whole number from 0 to 1000",
-        set: |c, v| put(&mut c.rate_limit.account_factor, number(v, 0, 1_000)),
-        show: |c| json!(c.rate_limit.account_factor),
-    },
-    Setting {
-        name: "cache.search_bytes",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: BYTES_OR_ZERO,
-        set: |c, v| put(&mut c.cache_search_bytes, bytes(v)),
-        show: |c| json!(c.cache_search_bytes),
-    },
-    Setting {
-        name: "disk.reserve_bytes",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a number of bytes, 48 MiB or more, such as 268435456 or 1 GiB",
-        set: |c, v| {
+        |c| json!(c.rate_limit.api_key.window_seconds),
+    ),
+    at_reload(
+        "rate_limit.address_requests",
+        COUNT,
+        |c, v| put(&mut c.rate_limit.address_requests, v.parse().ok()),
+        |c| json!(c.rate_limit.address_requests),
+    ),
+    at_reload(
+        "rate_limit.anonymous_requests",
+        COUNT,
+        |c, v| put(&mut c.rate_limit.anonymous_requests, v.parse().ok()),
+        |c| json!(c.rate_limit.anonymous_requests),
+    ),
+    at_reload(
+        "rate_limit.account_factor",
+        "a whole number from 0 to 1000",
+        |c, v| put(&mut c.rate_limit.account_factor, number(v, 0, 1_000)),
+        |c| json!(c.rate_limit.account_factor),
+    ),
+    at_start(
+        "cache.search_bytes",
+        BYTES_OR_ZERO,
+        |c, v| put(&mut c.cache_search_bytes, bytes(v)),
+        |c| json!(c.cache_search_bytes),
+    ),
+    at_reload(
+        "disk.reserve_bytes",
+        "a number of bytes, 48 MiB or more, such as 268435456 or 1 GiB",
+        |c, v| {
             let reserve = bytes(v).filter(|bytes| FREE_BYTES_MIN <= *bytes as u64);
             put(&mut c.disk_reserve_bytes, reserve)
         },
-        show: |c| json!(c.disk_reserve_bytes),
-    },
-    Setting {
-        name: "files.cache_bytes",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a number of bytes, such as 107374182400 or 100 GiB, or 0 to keep every file",
-        set: |c, v| put(&mut c.files_cache_bytes, bytes(v)),
-        show: |c| json!(c.files_cache_bytes),
-    },
-    Setting {
-        name: "files.s3.endpoint",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "http:// or https:// with a host and no path, or nothing",
-        set: |c, v| put(&mut c.files_s3.endpoint, endpoint(v)),
-        show: |c| json!(c.files_s3.endpoint),
-    },
-    Setting {
-        name: "files.s3.bucket",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "the name of a bucket (3 to 63 of a-z, 0-9, - and .), or nothing",
-        set: |c, v| put(&mut c.files_s3.bucket, bucket(v)),
-        show: |c| json!(c.files_s3.bucket),
-    },
-    Setting {
-        name: "files.s3.region",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "the name of a region, such as us-east-1",
-        set: |c, v| put(&mut c.files_s3.region, access_word(v).flatten()),
-        show: |c| json!(c.files_s3.region),
-    },
-    Setting {
-        name: "files.s3.access_key",
-        applies: Applies::AtStart,
-        is_secret: true,
-        allowed: "an access key, or nothing",
-        set: |c, v| put(&mut c.files_s3.access_key, access_word(v)),
-        show: |c| json!(c.files_s3.access_key),
-    },
-    Setting {
-        name: "files.s3.secret_key",
-        applies: Applies::AtStart,
-        is_secret: true,
-        allowed: "the secret of the access key, or nothing",
-        set: |c, v| put(&mut c.files_s3.secret_key, access_word(v)),
-        show: |c| json!(c.files_s3.secret_key),
-    },
-    Setting {
-        name: "cluster.log",
-        applies: Applies::AtStart,
-        is_secret: true,
-        allowed: "nats:// or postgres:// with one or more hosts, or nothing",
-        set: |c, v| put(&mut c.cluster.log, log_address(v)),
-        show: |c| json!(c.cluster.log),
-    },
-    Setting {
-        name: "cluster.stream",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "a name of 1 to 32 of a-z, 0-9, - and _",
-        set: |c, v| put(&mut c.cluster.stream, stream_name(v)),
-        show: |c| json!(c.cluster.stream),
-    },
-    Setting {
-        name: "cluster.node",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "a name of 1 to 32 of a-z, 0-9, - and _, or nothing",
-        set: |c, v| put(&mut c.cluster.node, node_name(v)),
-        show: |c| json!(c.cluster.node),
-    },
-    Setting {
-        name: "cluster.auth_max_stale_seconds",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "a number of seconds from 6 to 86400, or 0 for no end",
-        set: |c, v| {
+        |c| json!(c.disk_reserve_bytes),
+    ),
+    at_reload(
+        "files.cache_bytes",
+        "a number of bytes, such as 107374182400 or 100 GiB, or 0 to keep every file",
+        |c, v| put(&mut c.files_cache_bytes, bytes(v)),
+        |c| json!(c.files_cache_bytes),
+    ),
+    at_start(
+        "files.s3.endpoint",
+        "http:// or https:// with a host and no path, or nothing",
+        |c, v| put(&mut c.files_s3.endpoint, endpoint(v)),
+        |c| json!(c.files_s3.endpoint),
+    ),
+    at_start(
+        "files.s3.bucket",
+        "the name of a bucket (3 to 63 of a-z, 0-9, - and .), or nothing",
+        |c, v| put(&mut c.files_s3.bucket, bucket(v)),
+        |c| json!(c.files_s3.bucket),
+    ),
+    at_start(
+        "files.s3.region",
+        "the name of a region, such as us-east-1",
+        |c, v| put(&mut c.files_s3.region, access_word(v).flatten()),
+        |c| json!(c.files_s3.region),
+    ),
+    at_start(
+        "files.s3.access_key",
+        "an access key, or nothing",
+        |c, v| put(&mut c.files_s3.access_key, access_word(v)),
+        |c| json!(c.files_s3.access_key),
+    )
+    .secret(),
+    at_start(
+        "files.s3.secret_key",
+        "the secret of the access key, or nothing",
+        |c, v| put(&mut c.files_s3.secret_key, access_word(v)),
+        |c| json!(c.files_s3.secret_key),
+    )
+    .secret(),
+    at_start(
+        "cluster.log",
+        "nats:// or postgres:// with one or more hosts, or nothing",
+        |c, v| put(&mut c.cluster.log, log_address(v)),
+        |c| json!(c.cluster.log),
+    )
+    .secret(),
+    at_start(
+        "cluster.stream",
+        "a name of 1 to 32 of a-z, 0-9, - and _",
+        |c, v| put(&mut c.cluster.stream, stream_name(v)),
+        |c| json!(c.cluster.stream),
+    ),
+    at_start(
+        "cluster.node",
+        "a name of 1 to 32 of a-z, 0-9, - and _, or nothing",
+        |c, v| put(&mut c.cluster.node, node_name(v)),
+        |c| json!(c.cluster.node),
+    ),
+    at_start(
+        "cluster.auth_max_stale_seconds",
+        "a number of seconds from 6 to 86400, or 0 for no end",
+        |c, v| {
             let seconds: u32 = number(v, 0, 86_400)?;
             let is_allowed = seconds == 0 || 6 <= seconds;
             put(
@@ -435,166 +417,131 @@ pub(super) static SETTINGS: &[Setting] = &[
                 is_allowed.then_some(seconds),
             )
         },
-        show: |c| json!(c.cluster.auth_max_stale_seconds),
-    },
-    Setting {
-        name: "upstream.url",
-        applies: Applies::AtReload,
-        is_secret: true,
-        allowed: "an http:// or https:// address with {source_release_id} after its host",
-        set: |c, v| put(&mut c.upstream.url, upstream_url(v)),
-        show: |c| json!(c.upstream.url),
-    },
-    Setting {
-        name: "upstream.connect_seconds",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: SECONDS,
-        set: |c, v| put(&mut c.upstream.connect_seconds, number(v, 1, 86_400)),
-        show: |c| json!(c.upstream.connect_seconds),
-    },
-    Setting {
-        name: "upstream.timeout_seconds",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: SECONDS,
-        set: |c, v| put(&mut c.upstream.timeout_seconds, number(v, 1, 86_400)),
-        show: |c| json!(c.upstream.timeout_seconds),
-    },
-    Setting {
-        name: "upstream.max_bytes",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: BYTES,
-        set: |c, v| {
+        |c| json!(c.cluster.auth_max_stale_seconds),
+    ),
+    at_reload(
+        "upstream.url",
+        "an http:// or https:// address with {source_release_id} after its host",
+        |c, v| put(&mut c.upstream.url, upstream_url(v)),
+        |c| json!(c.upstream.url),
+    )
+    .secret(),
+    at_reload(
+        "upstream.connect_seconds",
+        SECONDS,
+        |c, v| put(&mut c.upstream.connect_seconds, number(v, 1, 86_400)),
+        |c| json!(c.upstream.connect_seconds),
+    ),
+    at_reload(
+        "upstream.timeout_seconds",
+        SECONDS,
+        |c, v| put(&mut c.upstream.timeout_seconds, number(v, 1, 86_400)),
+        |c| json!(c.upstream.timeout_seconds),
+    ),
+    at_reload(
+        "upstream.max_bytes",
+        BYTES,
+        |c, v| {
             let is_allowed = |n: &usize| (1..=BLOB_BYTES_MAX).contains(&(*n as u64));
             put(&mut c.upstream.max_bytes, bytes(v).filter(is_allowed))
         },
-        show: |c| json!(c.upstream.max_bytes),
-    },
-    Setting {
-        name: "upstream.concurrency",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a whole number from 1 to 10000",
-        set: |c, v| put(&mut c.upstream.concurrency, number(v, 1, 10_000)),
-        show: |c| json!(c.upstream.concurrency),
-    },
-    Setting {
-        name: "upstream.failure_ttl_seconds",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: SECONDS_OR_ZERO,
-        set: |c, v| put(&mut c.upstream.failure_ttl_seconds, number(v, 0, 86_400)),
-        show: |c| json!(c.upstream.failure_ttl_seconds),
-    },
-    Setting {
-        name: "auth.expired_status",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "401 or 403",
-        set: |c, v| put(&mut c.auth_expired_status, choose(v, &EXPIRED)),
-        show: |c| match c.auth_expired_status {
+        |c| json!(c.upstream.max_bytes),
+    ),
+    at_reload(
+        "upstream.concurrency",
+        "a whole number from 1 to 10000",
+        |c, v| put(&mut c.upstream.concurrency, number(v, 1, 10_000)),
+        |c| json!(c.upstream.concurrency),
+    ),
+    at_reload(
+        "upstream.failure_ttl_seconds",
+        SECONDS_OR_ZERO,
+        |c, v| put(&mut c.upstream.failure_ttl_seconds, number(v, 0, 86_400)),
+        |c| json!(c.upstream.failure_ttl_seconds),
+    ),
+    at_reload(
+        "auth.expired_status",
+        "401 or 403",
+        |c, v| put(&mut c.auth_expired_status, choose(v, &EXPIRED)),
+        |c| match c.auth_expired_status {
             ExpiredStatus::Unauthorized => json!(401),
             ExpiredStatus::Forbidden => json!(403),
         },
-    },
-    Setting {
-        name: "accounts.registration",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "open or closed",
-        set: |c, v| put(&mut c.accounts.registration, choose(v, &REGISTRATIONS)),
-        show: |c| named(c.accounts.registration, &REGISTRATIONS),
-    },
-    Setting {
-        name: "accounts.keys_max",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "a whole number from 1 to 1000",
-        set: |c, v| put(&mut c.accounts.keys_max, number(v, 1, ACTIVE_KEYS_MAX)),
-        show: |c| json!(c.accounts.keys_max),
-    },
-    Setting {
-        name: "accounts.admin_totp",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "optional or required",
-        set: |c, v| {
+    ),
+    at_reload(
+        "accounts.registration",
+        "open or closed",
+        |c, v| put(&mut c.accounts.registration, choose(v, &REGISTRATIONS)),
+        |c| named(c.accounts.registration, &REGISTRATIONS),
+    ),
+    at_reload(
+        "accounts.keys_max",
+        "a whole number from 1 to 1000",
+        |c, v| put(&mut c.accounts.keys_max, number(v, 1, ACTIVE_KEYS_MAX)),
+        |c| json!(c.accounts.keys_max),
+    ),
+    at_reload(
+        "accounts.admin_totp",
+        "optional or required",
+        |c, v| {
             put(
                 &mut c.accounts.is_admin_totp_required,
                 choose(v, &ADMIN_TOTP),
             )
         },
-        show: |c| named(c.accounts.is_admin_totp_required, &ADMIN_TOTP),
-    },
-    Setting {
-        name: "web.catalog",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "accounts or public",
-        set: |c, v| put(&mut c.is_catalog_public, choose(v, &CATALOG_READERS)),
-        show: |c| named(c.is_catalog_public, &CATALOG_READERS),
-    },
-    Setting {
-        name: "compat.imdb_id_alias",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: SWITCH,
-        set: |c, v| put(&mut c.compat.imdb_id_alias, v.parse().ok()),
-        show: |c| json!(c.compat.imdb_id_alias),
-    },
-    Setting {
-        name: "compat.null_strings",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "null or empty",
-        set: |c, v| put(&mut c.compat.empty_null_strings, choose(v, &NULL_STRINGS)),
-        show: |c| named(c.compat.empty_null_strings, &NULL_STRINGS),
-    },
-    Setting {
-        name: "log.access",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "off, sampled or all",
-        set: |c, v| put(&mut c.log.access, choose(v, &ACCESS_LOGS)),
-        show: |c| named(c.log.access, &ACCESS_LOGS),
-    },
-    Setting {
-        name: "log.format",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "text or json",
-        set: |c, v| put(&mut c.log.is_json, choose(v, &LOG_FORMATS)),
-        show: |c| named(c.log.is_json, &LOG_FORMATS),
-    },
-    Setting {
-        name: "log.level",
-        applies: Applies::AtReload,
-        is_secret: false,
-        allowed: "off, error, warn, info, debug or trace",
-        set: |c, v| {
+        |c| named(c.accounts.is_admin_totp_required, &ADMIN_TOTP),
+    ),
+    at_reload(
+        "web.catalog",
+        "accounts or public",
+        |c, v| put(&mut c.is_catalog_public, choose(v, &CATALOG_READERS)),
+        |c| named(c.is_catalog_public, &CATALOG_READERS),
+    ),
+    at_start(
+        "compat.imdb_id_alias",
+        SWITCH,
+        |c, v| put(&mut c.compat.imdb_id_alias, v.parse().ok()),
+        |c| json!(c.compat.imdb_id_alias),
+    ),
+    at_start(
+        "compat.null_strings",
+        "null or empty",
+        |c, v| put(&mut c.compat.empty_null_strings, choose(v, &NULL_STRINGS)),
+        |c| named(c.compat.empty_null_strings, &NULL_STRINGS),
+    ),
+    at_reload(
+        "log.access",
+        "off, sampled or all",
+        |c, v| put(&mut c.log.access, choose(v, &ACCESS_LOGS)),
+        |c| named(c.log.access, &ACCESS_LOGS),
+    ),
+    at_start(
+        "log.format",
+        "text or json",
+        |c, v| put(&mut c.log.is_json, choose(v, &LOG_FORMATS)),
+        |c| named(c.log.is_json, &LOG_FORMATS),
+    ),
+    at_reload(
+        "log.level",
+        "off, error, warn, info, debug or trace",
+        |c, v| {
             let level = LOG_LEVELS.iter().find(|level| **level == v);
             put(&mut c.log.level, level.map(|level| (*level).to_owned()))
         },
-        show: |c| json!(c.log.level),
-    },
-    Setting {
-        name: "traces.url",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: "http:// or https:// with a host and perhaps a path, or nothing",
-        set: |c, v| put(&mut c.traces.url, collector_url(v)),
-        show: |c| json!(c.traces.url),
-    },
-    Setting {
-        name: "traces.every",
-        applies: Applies::AtStart,
-        is_secret: false,
-        allowed: COUNT,
-        set: |c, v| put(&mut c.traces.every, number(v, 1, u32::MAX)),
-        show: |c| json!(c.traces.every),
-    },
+        |c| json!(c.log.level),
+    ),
+    at_start(
+        "traces.url",
+        "http:// or https:// with a host and perhaps a path, or nothing",
+        |c, v| put(&mut c.traces.url, collector_url(v)),
+        |c| json!(c.traces.url),
+    ),
+    at_start(
+        "traces.every",
+        COUNT,
+        |c, v| put(&mut c.traces.every, number(v, 1, u32::MAX)),
+        |c| json!(c.traces.every),
+    ),
 ];
 
 const STORES: [(&str, StoreKind); 2] = [("redb", StoreKind::Redb), ("memory", StoreKind::Memory)];
