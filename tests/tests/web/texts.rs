@@ -128,6 +128,23 @@ fn episode<'a>(id: &'a str, number: Option<i64>, release: &'a str) -> RecordDraf
 }
 
 #[test]
+fn the_texts_of_a_pack_show_the_episodes_that_their_paths_tell() {
+    let mut scene = Scene::of(vec![episode(PACK, None, "r1")]);
+    let zip = zip_of(&[
+        ("leeme.txt", b"Hola"),
+        ("Faro.S01E01.srt", SRT),
+        ("Faro - 1x02.srt", SRT),
+    ]);
+    scene.upstream.give("r1", zip);
+    let look = scene.page(&format!("/catalog/{PACK}/look"));
+    for (name, number) in [("Faro.S01E01.srt", "S01E01"), ("Faro - 1x02.srt", "S01E02")] {
+        let row = format!("<bdi>{name}</bdi></a> <span class=\"tag\">{number}</span></th>");
+        assert!(look.contains(&row), "{look}");
+    }
+    assert!(look.contains("<bdi>leeme.txt</bdi></th>"), "{look}");
+}
+
+#[test]
 fn an_episode_is_offered_out_of_the_packs_of_its_season() {
     let records = vec![episode(ID, Some(5), "r1"), episode(PACK, None, "r2")];
     let mut scene = Scene::of(records);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{FileKind, LanguageTerm, RecordId};
+use subcat_engine::{FileKind, LanguageTerm, RecordId, listed_numbers};
 
 use super::record_view::RecordView;
 use crate::api::open_file;
@@ -19,6 +19,7 @@ use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params;
+use crate::web::frame::title_text::episode_number;
 use crate::web::frame::web_request::WebRequest;
 
 #[derive(Template)]
@@ -40,6 +41,8 @@ struct LookPage {
 struct FileInArchive {
     name: String,
     size_bytes: u64,
+    /// Season and episode that its path tells of a text, such as `S01E02`; else nothing.
+    episode_number: String,
     /// Number of its look; `None` if it is not a text.
     text_number: Option<usize>,
     /// The parameter `file` of its downloads; empty if it is not a text, or the page is long.
@@ -52,6 +55,7 @@ impl FileInArchive {
         Self {
             name: file.name.clone(),
             size_bytes: file.size_bytes,
+            episode_number: String::new(),
             text_number: path.map(|_| number),
             query: path.map_or(String::new(), |path| {
                 format!("file={}", params::encode(path))
@@ -91,11 +95,16 @@ fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, open: &OpenFile
         None => Some(first_cues(content, kind, &language, LOOK_CUES_MAX)),
     };
     let shown = text.map(|number| FileInArchive::new(number, &files[number]));
+    let mut listed = listed(&files);
+    // What a path tells may follow from the others: it is told of a whole list only.
+    if hit.is_episode() && !is_cut {
+        number_texts(&mut listed, &files, hit.record.season);
+    }
     let template = LookPage {
         page: request.frame("/catalog"),
         hit: hit.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),
         cues: cues.ok_or(PageError::NotFound)?,
-        files: listed(&files),
+        files: listed,
         is_cut,
         is_archive: !kind.is_text(),
         shown,
@@ -130,4 +139,15 @@ fn listed(files: &[NamedSize]) -> Vec<FileInArchive> {
         listed.push(file);
     }
     listed
+}
+
+/// Sets the numbers of the texts of an archive, as the API lists them.
+fn number_texts(listed: &mut [FileInArchive], files: &[NamedSize], record_season: Option<u16>) {
+    let all = files.iter().map(|file| file.text_path.as_deref());
+    let paths: Vec<&str> = all.flatten().collect();
+    let texts = listed.iter_mut().filter(|file| file.text_number.is_some());
+    for (text, numbers) in texts.zip(listed_numbers(&paths, record_season)) {
+        let of_record = |number: Option<u32>| number.and_then(|it| u16::try_from(it).ok());
+        text.episode_number = episode_number(of_record(numbers.season), of_record(numbers.episode));
+    }
 }

@@ -218,8 +218,12 @@ impl RecordView {
 
     /// True for a season or a series: no text of its file is the one that is meant.
     pub(crate) fn is_pack(&self) -> bool {
-        let is_movie = self.record.video_type == VideoType::Movie;
-        !is_movie && self.record.episode.is_none()
+        self.is_episode() && self.record.episode.is_none()
+    }
+
+    /// True for an episode or the pack of a season.
+    pub(crate) fn is_episode(&self) -> bool {
+        self.record.video_type == VideoType::Episode
     }
 
     /// `S01E02`, `S01` for a season, or nothing.
