@@ -97,8 +97,8 @@ impl KeyTable {
     }
 
     /// Replaces all keys. When it returns, no request that starts is checked against the old ones.
-    /// Callers of this and of [`KeyTable::put`] and [`KeyTable::remove`] must take turns, so that
-    /// the last one to call has the newest state.
+    /// Callers of this and of [`KeyTable::put`], [`KeyTable::remove`] and [`KeyTable::retain`] must
+    /// take turns, so that the last one to call has the newest state.
     pub fn replace(&self, api_keys: Vec<ApiKey>) {
         let mut shards: Vec<KeysByDigest> = Vec::new();
         shards.resize_with(SHARDS, KeysByDigest::default);
@@ -135,6 +135,21 @@ impl KeyTable {
         let place = &self.shards[shard_idx(digest)];
         let mut shard = KeysByDigest::clone(&place.load());
         if shard.remove(digest).is_some() {
+            place.store(Arc::new(shard));
+            self.advance();
+        }
+    }
+
+    /// Removes the keys that `is_kept` refuses. When it returns, no request that starts is served
+    /// with one of them. Cost: a walk over the table, and a copy of each part that loses a key.
+    pub fn retain(&self, is_kept: impl Fn(&ApiKey) -> bool) {
+        let is_lost = |known: &Arc<KnownKey>| !is_kept(&known.api_key);
+        for place in &self.shards {
+            if !place.load().values().any(is_lost) {
+                continue;
+            }
+            let mut shard = KeysByDigest::clone(&place.load());
+            shard.retain(|_, known| !is_lost(known));
             place.store(Arc::new(shard));
             self.advance();
         }

@@ -139,13 +139,21 @@ impl Credentials {
         }
         let accounts = self.engine.accounts();
         let _order = self.updating.lock();
+        let mut gone = HashSet::new();
         for id in &touched.api_keys {
-            self.refresh(accounts.api_key(*id));
+            match accounts.api_key(*id) {
+                Some(api_key) => self.refresh(Some(api_key)),
+                None => {
+                    gone.insert(*id);
+                }
+            }
+        }
+        if !gone.is_empty() {
+            // Revoked and removed since the table was brought up to date.
+            self.key_table.retain(|api_key| !gone.contains(&api_key.id));
         }
         for id in &touched.accounts {
-            for api_key in accounts.api_keys_of(*id) {
-                self.refresh(Some(api_key));
-            }
+            self.refresh_account(*id);
         }
     }
 
@@ -186,12 +194,20 @@ impl Credentials {
                     self.refresh(accounts.api_key(api_key.id));
                 }
             }
-            AffectedKeys::OfAccount(account) => {
-                for api_key in accounts.api_keys_of(account) {
-                    self.refresh(Some(api_key));
-                }
-            }
+            AffectedKeys::OfAccount(account) => self.refresh_account(account),
         }
+    }
+
+    /// Makes the keys of an account those that the engine has. A feed's key that another change has
+    /// revoked, and the next one removed, is in the table until the first of them gets its turn.
+    fn refresh_account(&self, account: AccountId) {
+        let mut known = HashSet::new();
+        for api_key in self.engine.accounts().api_keys_of(account) {
+            known.insert(api_key.id);
+            self.refresh(Some(api_key));
+        }
+        self.key_table
+            .retain(|api_key| api_key.account != Some(account) || known.contains(&api_key.id));
     }
 
     /// Puts a key into the table, or removes it, as the engine has it.
@@ -379,6 +395,54 @@ mod tests {
         assert!(!is_known(&of_account));
         change(&credentials, Change::SetDisabled(account, false));
         assert!(is_known(&of_account));
+    }
+
+    /// A feed's key that one change revokes and the next one removes is gone from the table,
+    /// whichever of the two brings it up to date.
+    #[test]
+    fn a_key_that_was_removed_meanwhile_is_in_force_no_longer() {
+        let credentials = credentials();
+        let account = make_account(&credentials);
+        let replaced = || {
+            let text = new_api_key_text();
+            let key = Change::ReplaceFeedKey(NewApiKey {
+                account: Some(account),
+                name: "feed".into(),
+                digest: api_key_digest(&text),
+                partial: api_key_partial(&text),
+                scopes: Scopes::NONE,
+                limit: None,
+                expires_at: None,
+            });
+            (key, text)
+        };
+        let is_known = |text: &str| credentials.key_table().lookup(text).is_some();
+        let touch = |api_keys: Vec<ApiKeyId>, accounts: Vec<AccountId>| TouchedCredentials {
+            is_everything: false,
+            api_keys: api_keys.into_iter().collect(),
+            accounts: accounts.into_iter().collect(),
+        };
+        for is_of_account in [true, false] {
+            let (first, old) = replaced();
+            let Outcome::ApiKey(first) = change(&credentials, first) else {
+                panic!("no key was made");
+            };
+            let mut last = String::new();
+            for _ in 0..2 {
+                let (next, text) = replaced();
+                let event = next.into_event("test", now());
+                credentials.engine.apply(vec![event]).unwrap();
+                last = text;
+            }
+            assert!(is_known(&old), "nothing has brought the table up to date");
+            credentials.refresh_touched(&if is_of_account {
+                touch(Vec::new(), vec![account])
+            } else {
+                touch(vec![first.id], Vec::new())
+            });
+            assert!(!is_known(&old));
+            assert_eq!(is_known(&last), is_of_account);
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! One-time links: valid while their maker is an administrator, listed, withdrawn, used up only by
 //! what they are for (API.md, 12.18).
 
+use std::sync::Barrier;
+
 use subcat_engine::{AccountId, Change, Role};
 use subcat_server::service::Actor;
 use subcat_tests::portal::{Portal, Visitor};
@@ -270,4 +272,87 @@ fn ones_own_account_leads_back_to_its_page() {
     let (_portal, mut root, _) = portal();
     let answer = root.get("/admin/accounts/1/change?action=disable");
     assert_eq!(answer.field("location"), Some("/admin/accounts/1"));
+}
+
+/// API.md 12.17 and 12.18: a link that is followed while its account, or its maker, is deleted
+/// opens nothing afterwards, whichever is first.
+#[test]
+fn a_link_that_races_with_a_deletion_opens_nothing_afterwards() {
+    for requests_before in [0, 1, 4, 16] {
+        let (portal, mut root, mut maker) = portal();
+        let invited = invitation(&mut maker, "admin");
+        let password = shown_link(&root.post("/admin/accounts/2/password-link", &[]));
+        let start = Barrier::new(3);
+        let follow = |link: &str, fields: &[(&str, &str)]| {
+            let mut visitor = portal.visitor();
+            start.wait();
+            let status = visitor.post(link, fields).status;
+            (visitor, status)
+        };
+        let new_password = [("password", "another horse")];
+        let new_account = [("email", "eva@example.com"), ("password", PASSWORD)];
+        let ((mut opened, status), (_, accepted)) = std::thread::scope(|scope| {
+            let reset = scope.spawn(|| follow(&password, &new_password));
+            let accept = scope.spawn(|| follow(&invited, &new_account));
+            start.wait();
+            for _ in 0..requests_before {
+                assert_eq!(root.get("/admin/accounts").status, 200);
+            }
+            let deleted = Change::DeleteAccount(MAKER_ID);
+            let by = Actor::CommandLine;
+            portal.service().change(deleted, by).expect("it is stored");
+            (reset.join().unwrap(), accept.join().unwrap())
+        });
+        assert!([303, 410].contains(&status), "{status}");
+        assert!([303, 410].contains(&accepted), "{accepted}");
+        assert_eq!(opened.get("/profile").status, 303, "no session is left");
+        for tried in [PASSWORD, "another horse"] {
+            let fields = [("email", MAKER), ("password", tried)];
+            assert_eq!(portal.visitor().post("/signin", &fields).status, 422);
+        }
+        for link in [&password, &invited] {
+            assert_eq!(portal.visitor().get(link).status, 410);
+        }
+        let accounts = portal.service().engine.accounts().all();
+        let is_there = accounts
+            .iter()
+            .any(|it| it.email.as_str() == "eva@example.com");
+        assert_eq!(is_there, accepted == 303, "an account is made, or refused");
+        assert!(
+            portal
+                .service()
+                .engine
+                .accounts()
+                .links()
+                .unwrap()
+                .is_empty()
+        );
+    }
+}
+
+/// API.md 12.7: of feed addresses that are made at once, and while they are ended, one at most is
+/// open, and it is the last one.
+#[test]
+fn feed_addresses_that_are_made_at_once_leave_one() {
+    let (portal, root, _) = portal();
+    let cookies = root.cookies;
+    let start = Barrier::new(8);
+    let feeds: Vec<String> = std::thread::scope(|scope| {
+        let make = || {
+            let mut visitor = portal.visitor();
+            visitor.cookies.clone_from(&cookies);
+            let token = token(&visitor.get("/profile"));
+            start.wait();
+            let made = visitor.post("/profile/feed", &[("token", &*token)]);
+            let (_, rest) = made.text().split_once("/feed.atom?token=").expect("one");
+            let token = rest.split('"').next().expect("it ends");
+            format!("/feed.atom?token={token}")
+        };
+        let made: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+        made.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let is_open = |feed: &&String| portal.visitor().get(feed).status == 200;
+    assert_eq!(feeds.iter().filter(is_open).count(), 1);
+    let keys = portal.service().engine.accounts().api_keys_of(AccountId(1));
+    assert!(keys.len() <= 2, "those that have ended are removed");
 }

@@ -34,30 +34,37 @@ fn ended_page(request: &WebRequest) -> PageResult {
 /// `GET /link/{token}`: the form of a new account, or of a new password. The token is the only
 /// protection, as of the setup link.
 pub(crate) fn show(request: &WebRequest, token: &str) -> PageResult {
-    match purpose(request, token)? {
-        Some(purpose) => answer::page(StatusCode::OK, &form(request, token, purpose)?),
+    let purpose = purpose(request, token)?;
+    match purpose.and_then(|purpose| form(request, token, purpose)) {
+        Some(form) => answer::page(StatusCode::OK, &form),
         None => ended_page(request),
     }
 }
 
-fn form(
-    request: &WebRequest,
-    token: &str,
-    purpose: LinkPurpose,
-) -> Result<AccountFormPage, PageError> {
+/// The form of a link; `None` if its account was deleted since the link was looked up.
+fn form(request: &WebRequest, token: &str, purpose: LinkPurpose) -> Option<AccountFormPage> {
     let email = match purpose {
         LinkPurpose::Invitation(_) => None,
         LinkPurpose::NewPassword(id) => {
-            let account = request.site.service.engine.accounts().get(id);
-            let account = account.ok_or(PageError::NotFound)?;
+            let account = request.site.service.engine.accounts().get(id)?;
             Some(account.email.as_str().to_owned())
         }
     };
-    Ok(AccountFormPage::of_link(
-        request,
-        format!("/link/{token}"),
-        email,
-    ))
+    let action = format!("/link/{token}");
+    Some(AccountFormPage::of_link(request, action, email))
+}
+
+/// The form again, with the reason.
+fn rejected(
+    request: &WebRequest,
+    token: &str,
+    purpose: LinkPurpose,
+    rejection: FormRejection,
+) -> PageResult {
+    match form(request, token, purpose) {
+        Some(form) => form.rejected(request, rejection),
+        None => ended_page(request),
+    }
 }
 
 /// Purpose of a link that is valid.
@@ -84,7 +91,7 @@ async fn accept(request: &Arc<WebRequest>, token: &str, role: Role) -> PageResul
     let purpose = LinkPurpose::Invitation(role);
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
-        Err(rejection) => return form(request, token, purpose)?.rejected(request, rejection),
+        Err(rejection) => return rejected(request, token, purpose, rejection),
     };
     let account = draft.hashed(request, Applicant::Known, role).await?;
     let link = api_key_digest(token);
@@ -100,24 +107,19 @@ async fn accept(request: &Arc<WebRequest>, token: &str, role: Role) -> PageResul
     match outcome.await? {
         Outcome::Account(account) => enter(request, &account, "/keys").await,
         // The link stays valid.
-        Outcome::EmailTaken => {
-            let form = form(request, token, purpose)?;
-            form.rejected(request, FormRejection::EmailTaken)
-        }
+        Outcome::EmailTaken => rejected(request, token, purpose, FormRejection::EmailTaken),
         // Another request was first, or its time passed while the password was hashed.
         _ => ended_page(request),
     }
 }
 
 async fn set_password(request: &Arc<WebRequest>, token: &str, id: AccountId) -> PageResult {
-    let account = request.site.service.engine.accounts().get(id);
-    let account = account.ok_or(PageError::NotFound)?;
+    let Some(account) = request.site.service.engine.accounts().get(id) else {
+        return ended_page(request);
+    };
     let password = match new_password(request, "password", &account.email) {
         Ok(password) => password,
-        Err(rejection) => {
-            let form = form(request, token, LinkPurpose::NewPassword(id))?;
-            return form.rejected(request, rejection);
-        }
+        Err(rejection) => return rejected(request, token, LinkPurpose::NewPassword(id), rejection),
     };
     let hashing = &request.site.hashing;
     let hash = hashing.hash(Applicant::Known, password).await?;
