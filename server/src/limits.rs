@@ -470,11 +470,6 @@ pub const COMPARED_DOWNLOADS_MAX: usize = 20_000;
 /// Maximum number of pages of a list of records without words.
 pub const LIST_PAGES_MAX: usize = 100;
 
-/// Newest records that are read for those of an uploader: about 25 ms.
-pub const UPLOADER_RECORDS_READ_MAX: usize = 250_000;
-/// Newest records that are read to offer the page of an uploader whose name was searched in vain.
-pub const UPLOADER_OFFER_READ_MAX: usize = 10_000;
-
 /// Maximum number of other versions on the page of a record. The page of its title has all.
 pub const OTHER_VERSIONS_MAX: usize = 8;
 

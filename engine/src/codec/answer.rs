@@ -136,27 +136,6 @@ fn write_time(time: Timestamp, out: &mut Vec<u8>) {
     write!(out, "{time}").expect("a vector takes every write");
 }
 
-/// Ending of the fragments of an uploader's records, up to the time.
-///
-/// No other field ends so: quotes inside of texts are escaped.
-pub(crate) struct UploaderEnding(Vec<u8>);
-
-impl UploaderEnding {
-    /// The ending for this name.
-    pub(crate) fn new(name: &str) -> Self {
-        let mut ending = b",\"uploader_name\":".to_vec();
-        write_string(name, &mut ending);
-        ending.extend_from_slice(TIME_NAME);
-        Self(ending)
-    }
-
-    /// Returns true if a fragment is that of a record of this uploader.
-    pub(crate) fn is_of(&self, fragment: &[u8]) -> bool {
-        let end = fragment.len().checked_sub(TAIL.len() + TIME_CHARS);
-        end.is_some_and(|end| fragment[..end].ends_with(&self.0))
-    }
-}
-
 fn write_text(text: Option<&str>, out: &mut Vec<u8>) {
     match text {
         Some(text) => write_string(text, out),
@@ -234,20 +213,6 @@ mod tests {
         assert_eq!(value["title"], record.title);
         assert_eq!(value["description"], record.description.unwrap());
         assert_eq!(value["downloads"], 5);
-    }
-
-    #[test]
-    fn the_uploader_of_a_fragment_is_told_from_other_texts() {
-        let mut record = Record::new(RecordId::from_bytes([7; 16]), "Ran");
-        record.uploader_name = Some("ana \"la\" b".to_owned());
-        record.description = Some(r#","uploader_name":"eva","posted_at":""#.to_owned());
-        let mut fragment = Vec::new();
-        write_fragment(&record, &mut fragment);
-        assert!(UploaderEnding::new("ana \"la\" b").is_of(&fragment));
-        for other in ["eva", "b", "", "ana \"la\" b "] {
-            assert!(!UploaderEnding::new(other).is_of(&fragment), "{other}");
-        }
-        assert!(!UploaderEnding::new("b").is_of(b"{"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod answer_fields;
 mod record;
 mod state;
 
-pub(crate) use answer::{FRAGMENT_VERSION, UploaderEnding};
+pub(crate) use answer::FRAGMENT_VERSION;
 pub use answer::{fragment_id, fragment_time, write_fragment};
 pub use answer_fields::{AnswerFields, fragment_fields};
 pub(crate) use record::is_active;

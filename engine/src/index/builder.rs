@@ -11,11 +11,12 @@ use crate::text::{fold_into, is_elided, words};
 
 use super::columns::ColumnRow;
 use super::dictionary::DictionaryBuilder;
+use super::doc_offsets::DocOffsetsWriter;
 use super::document::write_document;
 use super::interner::Interner;
-use super::packed::PackedBuilder;
 use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
+use super::uploader_term::write_uploader_term;
 use super::writer::{
     CatalogEntry, ColumnBuffers, Groups, PostingsWriter, TitleTexts, write_catalogs, write_columns,
     write_values,
@@ -40,7 +41,8 @@ struct BuilderEntry {
     id: [u8; 16],
     /// Start of its document in `documents`; it ends where that of the next entry starts.
     document_at: usize,
-    /// Start of its description's words in `words`; they end where those of the next entry start.
+    /// Start of its description's words in `words`, with its uploader; they end where those of the
+    /// next entry start.
     words_at: usize,
     /// Index of its folded title in `titles`.
     title: u32,
@@ -70,7 +72,7 @@ struct SegmentOrders<'a> {
 pub struct SegmentBuilder {
     entries: Vec<BuilderEntry>,
     documents: Vec<u8>,
-    /// Words of descriptions, each once per record, as indexes of `terms`.
+    /// Words of descriptions, each once per record, and the uploader, as indexes of `terms`.
     words: Vec<u32>,
     terms: Interner,
     /// For each term, 1 more than the last entry with the term in its description; 0 for none.
@@ -107,6 +109,7 @@ impl SegmentBuilder {
         let written = self.take_title(&record.title) as usize;
         let words_at = self.words.len();
         self.take_words(record.description.as_deref().unwrap_or(""));
+        self.take_uploader(record.uploader_name.as_deref());
         let languages_count = self.languages.len() as u32;
         let language = LanguageTerm::of(&record.language);
         let language = *self.languages.entry(language).or_insert(languages_count);
@@ -166,6 +169,18 @@ impl SegmentBuilder {
                 self.words.push(term);
             }
         }
+    }
+
+    fn take_uploader(&mut self, name: Option<&str>) {
+        let Some(name) = name else {
+            return;
+        };
+        write_uploader_term(name, &mut self.folded);
+        let (term, is_new) = self.terms.intern(&self.folded);
+        if is_new {
+            self.last_seen.push(0);
+        }
+        self.words.push(term);
     }
 
     /// Count of active records that were added.
@@ -238,7 +253,7 @@ impl SegmentBuilder {
     fn write_documents(&mut self, writer: &mut SectionWriter<'_>, order: &[u32]) -> Result<()> {
         // Taken, so that their memory is free before postings are built.
         let documents = std::mem::take(&mut self.documents);
-        let mut offsets = PackedBuilder::new(documents.len() as u64, order.len() + 1);
+        let mut offsets = DocOffsetsWriter::new(order.len());
         offsets.push(0);
         for &entry_idx in order {
             let idx = entry_idx as usize;
@@ -250,7 +265,7 @@ impl SegmentBuilder {
             offsets.push(writer.section_bytes());
         }
         writer.end(Section::Documents)?;
-        writer.section(Section::DocumentOffsets, &offsets.finish())
+        offsets.finish(writer)
     }
 
     fn columns(&self, order: &[u32], title_ranks: &[u32]) -> ColumnBuffers {
@@ -331,7 +346,7 @@ impl SegmentBuilder {
             }
             let docs = term_docs.get(rank as u32);
             prefix_counts.count(term(number), docs);
-            postings.push(writer, docs)?;
+            postings.push_docs(writer, term(number), docs)?;
         }
         postings.finish(writer, Section::TermDocuments, Section::TermDocumentOffsets)?;
         prefix_counts.finish(writer)?;

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::model::{CatalogId, RecordId};
 
 use super::columns::ColumnValue;
+use super::doc_offsets::DocOffsetsWriter;
 use super::merge_input::{DROPPED, MergeInput};
-use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
 use super::segment::read_whole;
 use super::term_merge::{TermMerger, merge_title_terms};
@@ -127,9 +127,8 @@ fn write_documents(
     inputs: &[MergeInput<'_>],
     writer: &mut SectionWriter<'_>,
 ) -> Result<MergedDocuments> {
-    let document_bytes = inputs.iter().map(|input| input.segment.size_bytes().1);
     let docs_count = live_count(inputs) as usize;
-    let mut offsets = PackedBuilder::new(document_bytes.sum(), docs_count + 1);
+    let mut offsets = DocOffsetsWriter::new(docs_count);
     offsets.push(0);
     let unnumbered = |input: &MergeInput<'_>| vec![DROPPED; input.segment.len() as usize];
     let mut numbers: Vec<Vec<u32>> = inputs.iter().map(unnumbered).collect();
@@ -159,7 +158,7 @@ fn write_documents(
         heads.extend(head(input, input_idx, doc + 1)?);
     }
     writer.end(Section::Documents)?;
-    writer.section(Section::DocumentOffsets, &offsets.finish())?;
+    offsets.finish(writer)?;
     let id_order = merge_id_orders(inputs, &numbers, &ids)?;
     Ok(MergedDocuments {
         numbers,
@@ -287,6 +286,55 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    /// The documents of an uploader, by id.
+    fn uploaded(segment: &Segment, name: &str) -> Vec<RecordId> {
+        let mut docs = Vec::new();
+        let set = segment.view().unwrap().uploader_docs(name).unwrap();
+        set.decode(&mut docs);
+        docs.iter().map(|&doc| segment.id(doc).unwrap()).collect()
+    }
+
+    #[test]
+    fn uploaders_keep_their_documents_and_are_no_words() {
+        let names = [None, Some("ana"), Some("Ana María"), Some("the")];
+        let part = |numbers: std::ops::Range<u8>| {
+            let mut builder = SegmentBuilder::new();
+            for number in numbers {
+                let name = names[usize::from(number) % names.len()];
+                let record = Record {
+                    uploader_name: name.map(str::to_owned),
+                    ..Record::new(RecordId::from_bytes([number; 16]), "The title")
+                };
+                builder.add(&record).unwrap();
+            }
+            let mut bytes = Vec::new();
+            builder.finish(&mut bytes).unwrap();
+            Arc::new(Segment::open(bytes.into(), "test").unwrap())
+        };
+        let mut tombstones = Tombstones::new();
+        tombstones.insert(1);
+        let inputs = [
+            (part(0..100), Arc::new(tombstones)),
+            (part(100..200), Arc::new(Tombstones::new())),
+        ];
+        let mut bytes = Vec::new();
+        merge(&inputs, &mut bytes).unwrap();
+        let merged = Segment::open(bytes.into(), "test").unwrap();
+        merged.verify_all().unwrap();
+        for (idx, name) in names.iter().enumerate() {
+            let Some(name) = name else { continue };
+            // The deleted document is that of record 1.
+            let theirs = (0..200).filter(|it| usize::from(*it) % names.len() == idx && *it != 1);
+            let theirs: Vec<RecordId> = theirs.map(|it| RecordId::from_bytes([it; 16])).collect();
+            assert_eq!(uploaded(&merged, name), theirs, "{name}");
+        }
+        assert!(uploaded(&merged, "an").is_empty());
+        let view = merged.view().unwrap();
+        assert!(view.term("ana").is_none(), "a name is not a word");
+        let the = view.term("the").expect("a word of the titles");
+        assert_eq!(view.term_docs(the.rank).unwrap().count(), 199);
     }
 
     #[test]

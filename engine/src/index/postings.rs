@@ -23,12 +23,22 @@ use super::varint::{read_varint, write_varint};
 
 /// Appends the encoded form of ascending `numbers`.
 pub(crate) fn encode(numbers: &[u32], out: &mut Vec<u8>) {
-    debug_assert!(numbers.is_sorted_by(|a, b| a < b));
     let list_cost = if numbers.len() > POSTINGS_SHORT_LIST_MAX {
         4
     } else {
         2
     };
+    encode_by_cost(numbers, list_cost, out);
+}
+
+/// Appends the encoded form with the fewest bytes, of a set that is never asked for single numbers.
+pub(crate) fn encode_smallest(numbers: &[u32], out: &mut Vec<u8>) {
+    encode_by_cost(numbers, 1, out);
+}
+
+/// Appends the encoded form. A byte of a list counts as `list_cost` bytes of a bitmap.
+fn encode_by_cost(numbers: &[u32], list_cost: usize, out: &mut Vec<u8>) {
+    debug_assert!(numbers.is_sorted_by(|a, b| a < b));
     let is_long = numbers.len() > POSTINGS_LIST_MAX;
     if is_long && portable_bytes(numbers) <= list_bytes(numbers) * list_cost {
         write_varint(numbers.len() as u64 * 2 + 1, out);

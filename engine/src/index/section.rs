@@ -26,7 +26,7 @@ use crate::text::FOLDING_FINGERPRINT;
 
 const MAGIC: [u8; 8] = *b"SUBCSEGM";
 /// Version of the format that this program reads and writes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Bytes that one checksum covers.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 const HEADER_BYTES: usize = 32;
@@ -38,7 +38,9 @@ const TRAILER_BYTES: usize = 24;
 pub(crate) enum Section {
     /// Stored documents, in answer order.
     Documents,
-    /// Packed: start of each document, and the end.
+    /// Packed: start of each run of documents (`doc_offsets`).
+    DocumentStarts,
+    /// Packed: offset of each document, and of the end, from the start of its run.
     DocumentOffsets,
     /// Packed: documents in the order of their ids.
     IdOrder,
@@ -77,7 +79,7 @@ pub(crate) enum Section {
     PrefixCounts,
     /// fst: words of titles, with their ranks.
     TitleTerms,
-    /// fst: words that only descriptions have, with their ranks.
+    /// fst: words that only descriptions have, and uploaders (`uploader_term`), with their ranks.
     OtherTerms,
     /// Documents of each catalog id: its own, then those of its episodes that are not its own.
     CatalogDocuments,
@@ -254,7 +256,7 @@ impl Sections {
             return Err(corrupt(24, "the checksum of the header"));
         }
         if read_u64(header, 8).map(|word| word as u32) != Some(VERSION) {
-            return Err(corrupt(8, "version 4 of the segment format"));
+            return Err(corrupt(8, "version 5 of the segment format"));
         }
         if read_u64(header, 16) != Some(FOLDING_FINGERPRINT) {
             return Err(corrupt(16, "terms folded as this program folds"));
@@ -418,6 +420,7 @@ impl Sections {
 /// All sections, in file order.
 const ALL: [Section; SECTIONS_COUNT] = [
     Section::Documents,
+    Section::DocumentStarts,
     Section::DocumentOffsets,
     Section::IdOrder,
     Section::Columns,
@@ -538,8 +541,8 @@ mod tests {
         }
         sections.check_all().unwrap();
         let part = sections.part(Section::ValueCodes, 20_000..20_003).unwrap();
-        assert_eq!(part, [26; 3]);
-        assert!(sections.part(Section::ValueCodes, 40_000..40_001).is_err());
+        assert_eq!(part, [27; 3]);
+        assert!(sections.part(Section::ValueCodes, 41_000..41_001).is_err());
     }
 
     #[test]

@@ -16,13 +16,16 @@ use super::bisect::{gallop, partition};
 use super::columns::{ColumnValue, Columns, SharedColumns};
 use super::cursor::BLOCK;
 use super::dictionary::Dictionary;
+use super::doc_offsets::DocOffsets;
 use super::document::StoredDoc;
 use super::key_filter::KeyFilter;
+use super::occurrences::Occurrences;
 use super::packed::{Packed, SharedPacked};
 use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
 use super::title_keys::{KeyedTitle, find_key};
+use super::uploader_term::write_uploader_term;
 
 /// Expectation broken by a file that is truncated, or becomes unreadable, while it is open.
 const NOT_TRUNCATED: &str = "a file that is whole as long as it is open";
@@ -39,6 +42,8 @@ pub struct Segment {
     id_bounds: OnceLock<[u128; 2]>,
     /// Times of its first and its last document; read at its first merge with another.
     time_bounds: OnceLock<TimeBounds>,
+    /// Offsets of its documents; found when the first one is read.
+    doc_offsets: OnceLock<DocOffsets>,
     /// Sections of a view; found when it is first searched.
     view_sections: OnceLock<ViewSections>,
 }
@@ -103,6 +108,7 @@ impl Segment {
             other_terms,
             id_bounds: OnceLock::new(),
             time_bounds: OnceLock::new(),
+            doc_offsets: OnceLock::new(),
             view_sections: OnceLock::new(),
         })
     }
@@ -274,13 +280,30 @@ impl Segment {
 
     /// The bytes of a stored document.
     pub(super) fn doc_bytes(&self, doc: u32) -> Result<&[u8]> {
-        let span = self.packed(Section::DocumentOffsets)?.span(doc as usize);
+        let (offsets, doc) = (self.doc_offsets()?, doc as usize);
+        let span = offsets.get(doc)..offsets.get(doc + 1);
         self.sections.part(Section::Documents, span)
+    }
+
+    #[inline]
+    fn doc_offsets(&self) -> Result<&DocOffsets> {
+        if let Some(offsets) = self.doc_offsets.get() {
+            return Ok(offsets);
+        }
+        let bytes = |section| self.sections.whole_bytes(section);
+        let (starts, offsets) = (
+            bytes(Section::DocumentStarts)?,
+            bytes(Section::DocumentOffsets)?,
+        );
+        let offsets = DocOffsets::read(starts, offsets);
+        let damaged = || self.corrupt(Section::DocumentOffsets, PACKED_NUMBERS);
+        let offsets = offsets.ok_or_else(damaged)?;
+        Ok(self.doc_offsets.get_or_init(|| offsets))
     }
 
     /// Range of the answer fragment of a stored document in the documents section.
     pub(crate) fn fragment_range(&self, doc: u32, stored: &StoredDoc<'_>) -> Result<Range<usize>> {
-        let end = self.packed(Section::DocumentOffsets)?.get(doc as usize + 1) as usize;
+        let end = self.doc_offsets()?.get(doc as usize + 1);
         Ok(end - stored.fragment().len()..end)
     }
 
@@ -346,8 +369,8 @@ impl Segment {
     }
 
     fn damaged_doc(&self, doc: u32, expected: &'static str) -> Error {
-        let offsets = self.packed(Section::DocumentOffsets);
-        let at = offsets.map_or(0, |offsets| offsets.get(doc as usize) as usize);
+        let offsets = self.doc_offsets();
+        let at = offsets.map_or(0, |offsets| offsets.get(doc as usize));
         self.sections.corrupt(Section::Documents, at, expected)
     }
 
@@ -519,6 +542,17 @@ impl<'a> SegmentView<'a> {
         )
     }
 
+    /// Documents of the uploader with exactly this name.
+    pub(crate) fn uploader_docs(&self, name: &str) -> Result<Postings<'a>> {
+        let mut term = String::new();
+        write_uploader_term(name, &mut term);
+        let term = Some(term).filter(|term| self.may_have(term));
+        match term.and_then(|term| self.other_term(&term)) {
+            Some(term) => self.term_docs(term.rank),
+            None => Ok(Postings::EMPTY),
+        }
+    }
+
     /// Titles with the title term.
     pub(crate) fn term_titles(&self, rank: u32) -> Result<Postings<'a>> {
         self.postings(
@@ -641,10 +675,10 @@ impl<'a> SegmentView<'a> {
         // Occurrences are few among all suffixes: galloping finds the ends in their neighbourhood.
         let ends_title = gallop(from, to, |at| after(at) == b'\n');
         let ends_word = gallop(ends_title, to, |at| after(at) == b' ');
-        Ok(Occurrences {
+        Ok(Occurrences::new(
             suffixes,
-            bounds: [from, ends_title, ends_word, to],
-        })
+            [from, ends_title, ends_word, to],
+        ))
     }
 
     /// Answer fragment of a document, with its texts as written.
@@ -707,49 +741,6 @@ impl<'a> SegmentView<'a> {
     #[inline(always)]
     pub(crate) fn language_of(&self, doc: u32) -> u32 {
         self.sections.languages.packed().get_u32(doc as usize)
-    }
-}
-
-/// Neighbour of an occurrence on one side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The title begins or ends there.
-    Title,
-    /// A word begins or ends there.
-    Word,
-    /// The word continues.
-    Inside,
-}
-
-/// Positions in titles at which a text occurs.
-pub(crate) struct Occurrences<'a> {
-    suffixes: Suffixes<'a>,
-    /// Starts of those that end a title, of those that end a word, of the others; and the end.
-    bounds: [usize; 4],
-}
-
-impl Occurrences<'_> {
-    /// Calls `each` with the title of every position, and its neighbours before and after.
-    /// Cost: a read of neighbouring numbers each.
-    #[inline]
-    pub(crate) fn for_each(&self, mut each: impl FnMut(u32, Side, Side)) {
-        let [first, second, third, end] = self.bounds;
-        // The range determines the neighbour after; only the one before is read for each position.
-        let sides = [Side::Title, Side::Word, Side::Inside];
-        for (range, after) in [first..second, second..third, third..end]
-            .into_iter()
-            .zip(sides)
-        {
-            for idx in range {
-                let position = self.suffixes.get(idx);
-                let before = match position.offset {
-                    0 => Side::Title,
-                    _ if position.begins_word => Side::Word,
-                    _ => Side::Inside,
-                };
-                each(position.title, before, after);
-            }
-        }
     }
 }
 

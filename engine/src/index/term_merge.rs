@@ -306,7 +306,7 @@ impl TermOutput<'_, '_> {
             let docs = &batch.docs[start.1..end.1];
             dictionary.push(term);
             self.prefix_counts.count(term, docs);
-            self.postings.push(self.writer, docs)?;
+            self.postings.push_docs(self.writer, term, docs)?;
             start = end;
         }
         Ok(())

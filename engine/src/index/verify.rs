@@ -4,6 +4,7 @@ use crate::error::Result;
 
 use super::Segment;
 use super::dictionary::Dictionary;
+use super::doc_offsets::RUN_DOCS;
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::Section;
@@ -57,6 +58,7 @@ impl Segment {
         let [title_terms, other_terms] = self.dictionaries().map(Dictionary::len);
         let what = "as many numbers as the segment needs";
         for (section, count) in [
+            (Section::DocumentStarts, docs_count / RUN_DOCS + 1),
             (Section::DocumentOffsets, docs_count + 1),
             (Section::IdOrder, docs_count),
             (Section::Languages, docs_count),

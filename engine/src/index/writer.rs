@@ -8,10 +8,11 @@ use crate::query::LanguageTerm;
 
 use super::columns::{ColumnRow, ColumnValue, pack_columns};
 use super::packed::{PackedBuilder, pack};
-use super::postings::encode;
+use super::postings::{encode, encode_smallest};
 use super::section::{Section, SectionWriter};
 use super::suffix::encode_suffixes;
 use super::title_keys::key_order;
+use super::uploader_term::is_uploader_term;
 
 /// The columns of a segment, in document order.
 #[derive(Default)]
@@ -163,6 +164,26 @@ impl PostingsWriter {
     pub(crate) fn push(&mut self, writer: &mut SectionWriter<'_>, numbers: &[u32]) -> Result<()> {
         self.bytes.clear();
         encode(numbers, &mut self.bytes);
+        self.push_encoded(writer)
+    }
+
+    /// Writes the documents of a term. Those of an uploader are only ever listed, so they take the
+    /// form with the fewest bytes.
+    pub(crate) fn push_docs(
+        &mut self,
+        writer: &mut SectionWriter<'_>,
+        term: &[u8],
+        docs: &[u32],
+    ) -> Result<()> {
+        if !is_uploader_term(term) {
+            return self.push(writer, docs);
+        }
+        self.bytes.clear();
+        encode_smallest(docs, &mut self.bytes);
+        self.push_encoded(writer)
+    }
+
+    fn push_encoded(&mut self, writer: &mut SectionWriter<'_>) -> Result<()> {
         writer.write(&self.bytes)?;
         self.offsets.push(writer.section_bytes());
         Ok(())

@@ -7,11 +7,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::codec::{AnswerFields, UploaderEnding, fragment_fields};
+use crate::codec::{AnswerFields, fragment_fields};
 use crate::error::{Error, Result};
-use crate::index::{ColumnValue, StoredDoc, read_whole};
+use crate::index::{ColumnValue, Segment, StoredDoc, read_whole};
 use crate::limits::LISTED_DOCS_MAX;
-use crate::model::FlagSet;
+use crate::model::{FlagSet, RecordId};
 use crate::plan::{Filter, PlanContext};
 use crate::query::{Filters, LanguageTerm, Query};
 
@@ -58,9 +58,9 @@ impl TitlePart {
     }
 
     /// Sort key of a record that precedes its time.
-    fn rank(self, slot: EpisodeSlot) -> u16 {
+    fn rank(self, slot: EpisodeSlot) -> u64 {
         match self {
-            Self::Season(_) => slot.episode.unwrap_or(0),
+            Self::Season(_) => slot.episode.unwrap_or(0).into(),
             Self::All | Self::Slot(_) => 0,
         }
     }
@@ -92,7 +92,7 @@ impl Snapshot {
     pub fn newest(&self, filters: &Filters, page: ListPage) -> Result<Listing<'_>> {
         self.list(filters, page, |part| {
             let docs = newest_of(part.context, &part.filter, page.needed())?;
-            Ok(docs.into_iter().map(|doc| (0, doc)).collect())
+            Ok(unranked(docs))
         })
     }
 
@@ -113,35 +113,59 @@ impl Snapshot {
         })
     }
 
-    /// The active records of an uploader with exactly this name among the `read_max` newest of the
-    /// snapshot, newest first.
+    /// The active records of the uploader with exactly this name, newest first, and their number.
     ///
-    /// There is no list of an uploader's records: this reads the end of each of the newest. Cost:
-    /// about 100 ns for each.
-    pub fn newest_of_uploader(
+    /// Cost: linear in the uploader's records; with several segments, a document is read for each
+    /// one before the page.
+    pub fn of_uploader(&self, name: &str, page: ListPage) -> Result<(Listing<'_>, usize)> {
+        self.list_of_uploader(name, page, |_, docs| Ok(unranked(docs)))
+    }
+
+    /// The same, those with the most downloads first, and the newest of equals: `own` gives the
+    /// downloads of a record that are not upstream's.
+    ///
+    /// Cost: each document of the uploader is read.
+    pub fn most_downloaded_of_uploader(
         &self,
         name: &str,
-        read_max: usize,
+        own: impl Fn(RecordId) -> u64,
         page: ListPage,
-    ) -> Result<Listing<'_>> {
-        let ending = UploaderEnding::new(name);
-        let query = Query::new(Filters::default(), 1);
-        read_whole(self.segments(), || {
-            let contexts = self.contexts(None)?;
-            let mut heads = Vec::new();
-            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), &contexts)? {
-                let docs = newest_of(part.context, &part.filter, read_max)?;
-                let docs: Vec<RankedDoc> = docs.into_iter().map(|doc| (0, doc)).collect();
-                heads.extend(self.list_head(part_idx, docs.into_iter())?);
+    ) -> Result<(Listing<'_>, usize)> {
+        self.list_of_uploader(name, page, |segment, docs| {
+            let mut ranked = Vec::with_capacity(docs.len());
+            for doc in docs {
+                let stored = segment.doc(doc)?;
+                let own = own(id_of(segment, &stored)?);
+                let downloads = u64::from(stored.downloads()).saturating_add(own);
+                // The lowest rank comes first.
+                ranked.push((u64::MAX - downloads, doc));
             }
-            let mut merge = ListMerge::new(heads, page);
-            for _ in 0..read_max {
-                let is_wanted = |stored: &StoredDoc<'_>| ending.is_of(stored.fragment());
-                if !self.merge_next(&mut merge, is_wanted)? {
-                    break;
+            ranked.sort_unstable();
+            Ok(ranked)
+        })
+    }
+
+    /// Lists the documents of an uploader; `rank` puts those of a segment into the order of the
+    /// list.
+    fn list_of_uploader(
+        &self,
+        name: &str,
+        page: ListPage,
+        rank: impl Fn(&Segment, Vec<u32>) -> Result<Vec<RankedDoc>>,
+    ) -> Result<(Listing<'_>, usize)> {
+        read_whole(self.segments(), || {
+            let mut total = 0;
+            let mut lists = Vec::new();
+            for (part_idx, (segment, tombstones)) in self.parts().iter().enumerate() {
+                let mut docs = Vec::new();
+                segment.view()?.uploader_docs(name)?.decode(&mut docs);
+                docs.retain(|&doc| !tombstones.contains(doc));
+                total += docs.len();
+                if !docs.is_empty() {
+                    lists.push((part_idx, rank(segment, docs)?));
                 }
             }
-            Ok(merge.listing)
+            Ok((self.merge_lists(lists, page)?, total))
         })
     }
 
@@ -240,34 +264,36 @@ impl Snapshot {
             heads.extend(self.list_head(part_idx, docs.into_iter())?);
         }
         let mut merge = ListMerge::new(heads, page);
-        while self.merge_next(&mut merge, |_| true)? {}
+        while self.merge_next(&mut merge)? {}
         Ok(merge.listing)
     }
 
-    /// Takes the next document of a merge, and lists it if it is wanted and on the page. Returns
-    /// false when the page is complete, or no document is left.
-    fn merge_next<'a>(
-        &'a self,
-        merge: &mut ListMerge<'a>,
-        is_wanted: impl Fn(&StoredDoc<'_>) -> bool,
-    ) -> Result<bool> {
+    /// Takes the next document of a merge, and lists it if it is on the page. Returns false when
+    /// the page is complete, or no document is left.
+    fn merge_next<'a>(&'a self, merge: &mut ListMerge<'a>) -> Result<bool> {
         let heads = merge.heads.iter().enumerate();
-        let Some((head_idx, best)) = heads.min_by(|a, b| a.1.compare(b.1)) else {
+        let Some((head_idx, _)) = heads.min_by(|a, b| a.1.compare(b.1)) else {
             return Ok(false);
         };
-        let is_wanted = is_wanted(&best.stored);
         let page = merge.page;
-        if is_wanted && merge.listing.docs.len() == page.size {
+        if merge.listing.docs.len() == page.size {
             merge.listing.has_more = true;
             return Ok(false);
         }
-        let head = merge.heads.swap_remove(head_idx);
-        if is_wanted {
-            if page.skipped <= merge.passed_count {
-                let doc = self.doc_at(head.part_idx, head.number)?;
-                merge.listing.docs.push(doc);
-            }
+        let mut head = merge.heads.swap_remove(head_idx);
+        if page.skipped <= merge.passed_count {
+            let doc = self.doc_at(head.part_idx, head.number)?;
+            merge.listing.docs.push(doc);
             merge.passed_count += 1;
+        } else {
+            // The last segment with documents needs no comparison up to the page.
+            let rest_count = if merge.heads.is_empty() {
+                (page.skipped - merge.passed_count - 1).min(head.rest.len())
+            } else {
+                0
+            };
+            merge.passed_count += 1 + rest_count;
+            head.rest.by_ref().take(rest_count).for_each(drop);
         }
         let next = self.list_head(head.part_idx, head.rest)?;
         merge.heads.extend(next);
@@ -310,7 +336,7 @@ struct ListMerge<'a> {
     heads: Vec<ListHead<'a>>,
     page: ListPage,
     listing: Listing<'a>,
-    /// Wanted documents that were taken.
+    /// Documents that were taken.
     passed_count: usize,
 }
 
@@ -329,7 +355,12 @@ impl<'a> ListMerge<'a> {
 }
 
 /// A document, after its sort key that precedes its time.
-type RankedDoc = (u16, u32);
+type RankedDoc = (u64, u32);
+
+/// Documents that time alone orders.
+fn unranked(docs: Vec<u32>) -> Vec<RankedDoc> {
+    docs.into_iter().map(|doc| (0, doc)).collect()
+}
 
 fn slot_of(part: &SegmentSearch<'_>, doc: u32) -> EpisodeSlot {
     let row = part.context.view.columns().get(doc);
@@ -342,7 +373,7 @@ fn slot_of(part: &SegmentSearch<'_>, doc: u32) -> EpisodeSlot {
 /// The first document of a segment that is not listed yet.
 struct ListHead<'a> {
     part_idx: usize,
-    rank: u16,
+    rank: u64,
     number: u32,
     stored: StoredDoc<'a>,
     /// Documents of the segment after this one.
@@ -410,6 +441,7 @@ mod tests {
             .get(usize::from(number % 5))
             .map(|name| (*name).to_owned());
         record.language = Language::parse(language).expect("a tag");
+        record.downloads = u32::from(number % 6);
         if is_episode {
             record.video_type = VideoType::Episode;
             record.season = Number::new(1 + u16::from(number % 5));
@@ -527,28 +559,41 @@ mod tests {
     }
 
     #[test]
-    fn the_records_of_an_uploader_are_those_among_the_newest() {
+    fn the_records_of_an_uploader_are_those_with_exactly_this_name() {
         let (snapshot, live) = snapshot();
-        for read_max in [1_000, 50, 0] {
-            let is_of = |record: &&Record| record.uploader_name.as_deref() == Some("ana");
-            let expected: Vec<&Record> = live.iter().take(read_max).filter(is_of).collect();
-            assert_eq!(expected.is_empty(), read_max == 0);
+        let own = |id: RecordId| u64::from(id.as_bytes()[0] % 4);
+        for name in ["ana", "eva", "ana maria", "an", ""] {
+            let is_of = |record: &&Record| record.uploader_name.as_deref() == Some(name);
+            let mut expected: Vec<&Record> = live.iter().filter(is_of).collect();
+            let (count, first) = (
+                expected.len(),
+                ListPage {
+                    skipped: 0,
+                    size: 5,
+                },
+            );
+            assert_eq!(count == 0, ["an", ""].contains(&name));
+            let list = |page| snapshot.of_uploader(name, page).expect("it is read");
+            assert_eq!(list(first).1, count);
+            check(
+                |page| ids(&list(page).0),
+                |page| list(page).0.has_more,
+                &expected,
+            );
+            let downloads = |record: &&Record| u64::from(record.downloads) + own(record.id);
+            // A stable sort: equal ones keep the order of time.
+            expected.sort_by_key(|record| std::cmp::Reverse(downloads(record)));
             let list = |page| {
-                let listing = snapshot.newest_of_uploader("ana", read_max, page);
+                let listing = snapshot.most_downloaded_of_uploader(name, own, page);
                 listing.expect("it is read")
             };
+            assert_eq!(list(first).1, count);
             check(
-                |page| ids(&list(page)),
-                |page| list(page).has_more,
+                |page| ids(&list(page).0),
+                |page| list(page).0.has_more,
                 &expected,
             );
         }
-        let page = ListPage {
-            skipped: 0,
-            size: 5,
-        };
-        let nobody = snapshot.newest_of_uploader("an", 1_000, page);
-        assert!(nobody.expect("it is read").docs.is_empty());
     }
 
     #[test]

@@ -289,8 +289,7 @@ fn an_uploader_has_a_page_and_a_name_that_is_searched_leads_there() {
         .matches(&format!("/uploader?name={name}\""))
         .count();
     assert!(1 <= hits && hits <= theirs, "{hits} {theirs}");
-    // All of the small catalog were looked at, and another name is not theirs.
-    assert!(!listed.text().contains("records were searched"));
+    // Another name is not theirs.
     let nobody = ana.get("/uploader?name=nobody%20of%20this%20name");
     assert!(nobody.text().contains("No uploads by this name"));
     assert_eq!(ana.get("/uploader").status, 200);

@@ -1,14 +1,12 @@
-//! The subtitles of an uploader, among the newest records that are cheap to read.
+//! The subtitles of an uploader: all of them, the newest or the most downloaded first.
 
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::ListPage;
 
 use super::record_view::{RecordView, uploader_path};
-use crate::limits::{
-    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
-    UPLOADER_OFFER_READ_MAX, UPLOADER_RECORDS_READ_MAX,
-};
+use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
+use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE};
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
@@ -21,59 +19,74 @@ struct UploaderPage {
     page: Frame,
     name: String,
     hits: Vec<RecordView>,
-    /// Count of the newest records that were read, as text; empty if these are all.
-    read: String,
+    /// Number of all their records.
+    total: String,
+    is_one: bool,
+    orders: Vec<OrderLink>,
     page_number: usize,
-    has_next: bool,
+    pages_count: usize,
     /// Query string of this page without its number.
     search: String,
 }
 
-/// `GET /uploader?name=NAME`.
+/// `GET /uploader?name=NAME`; `sort` and `page` as in the catalog.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.reader()?;
-    let name = request.query.get("name");
-    let page_number = request.query.get("page").parse().unwrap_or(1);
-    let page_number = usize::clamp(page_number, 1, LIST_PAGES_MAX);
+    let name = request.query.raw("name");
+    let order = ResultOrder::of(&request.query);
+    let asked: usize = request.query.get("page").parse().unwrap_or(1);
     let page = ListPage {
-        skipped: (page_number - 1) * HITS_PER_PAGE,
+        skipped: asked.saturating_sub(1).saturating_mul(HITS_PER_PAGE),
         size: HITS_PER_PAGE,
     };
-    let snapshot = request.site.service.engine.catalog().snapshot();
-    let listing = snapshot.newest_of_uploader(name, UPLOADER_RECORDS_READ_MAX, page)?;
+    let engine = &request.site.service.engine;
+    let snapshot = engine.catalog().snapshot();
+    let (listing, total) = match order {
+        ResultOrder::Downloads => {
+            let own = |id| engine.usage().downloads(id);
+            snapshot.most_downloaded_of_uploader(name, own, page)?
+        }
+        ResultOrder::Default | ResultOrder::Newest => snapshot.of_uploader(name, page)?,
+    };
     let mut hits = Vec::with_capacity(listing.docs.len());
     for doc in &listing.docs {
         let view = RecordView::new(request, &snapshot, doc)?;
         hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
     }
     snapshot.ensure_not_truncated()?;
-    let records_count = request.site.stats()?.active_records;
+    let pages_count = total.div_ceil(HITS_PER_PAGE).max(1);
+    if pages_count < asked {
+        // From an old link: their last page.
+        let path = format!("{}&page={pages_count}", uploader_path(name));
+        return Ok(answer::see_other(&path));
+    }
+    let mut search = format!("name={}", params::encode(name));
+    if order == ResultOrder::Downloads {
+        search.push_str(&format!("&{ORDER_PARAMETER}={}", order.value()));
+    }
     let template = UploaderPage {
         page: request.frame("/catalog"),
         name: name.to_owned(),
         hits,
-        read: if records_count <= UPLOADER_RECORDS_READ_MAX as u64 {
-            String::new()
-        } else {
-            request.lang.number(UPLOADER_RECORDS_READ_MAX as u64)
-        },
-        page_number,
-        has_next: listing.has_more && page_number < LIST_PAGES_MAX,
-        search: format!("name={}", params::encode(name)),
+        total: request.lang.number(total as u64),
+        is_one: total == 1,
+        orders: order_links(&request.query, false, request.lang),
+        page_number: asked.max(1),
+        pages_count,
+        search,
     };
     answer::page(StatusCode::OK, &template)
 }
 
-/// Path of the page of the uploader with this name; empty if none of the newest records is by this
-/// uploader.
+/// Path of the page of the uploader with this name; empty if there is none.
 pub(crate) fn known_uploader(request: &WebRequest, name: &str) -> Result<String, PageError> {
     let first = ListPage {
         skipped: 0,
         size: 1,
     };
     let snapshot = request.site.service.engine.catalog().snapshot();
-    let listing = snapshot.newest_of_uploader(name, UPLOADER_OFFER_READ_MAX, first)?;
-    let path = if listing.docs.is_empty() {
+    let (_, total) = snapshot.of_uploader(name, first)?;
+    let path = if total == 0 {
         String::new()
     } else {
         uploader_path(name)
