@@ -171,7 +171,7 @@ pub fn closed_pages(record: &str) -> Vec<(&'static str, String)> {
         ("settings", "/admin/settings"),
         ("files", "/admin/files"),
         ("status", "/status"),
-        ("uploader", "/uploader?name=mrubio"),
+        ("uploader", "/uploader?name=tinta_china"),
         ("admin-days", "/admin?history=days"),
         ("front", "/"),
         ("changes", "/docs/changes"),

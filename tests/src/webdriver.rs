@@ -156,6 +156,12 @@ impl Browser {
         self.cdp("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
+    /// Shows pages as they are printed, or on a screen again.
+    pub fn print_look(&mut self, is_print: bool) {
+        let media = if is_print { "print" } else { "screen" };
+        self.cdp("Emulation.setEmulatedMedia", &json!({"media": media}));
+    }
+
     /// Loads an address and waits for it.
     pub fn goto(&mut self, url: &str) {
         self.post("url", &json!({"url": url}));

@@ -383,6 +383,136 @@ fn language_and_theme_are_switched_without_leaving_the_page() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+/// Opens a page of the portal with a session.
+fn open_page(portal: &Portal, browser: &mut Browser, session: &str, path: &str) {
+    browser.goto(&portal.url("/"));
+    browser.cookie("subcat-session", session);
+    browser.goto(&portal.url(path));
+}
+
+#[test]
+fn a_search_has_no_empty_parameters_in_its_address() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    open_page(&portal, &mut browser, &session, "/catalog");
+    fill(&mut browser, "#query", "matrix");
+    browser.eval("document.querySelector('#year').value = '1999'");
+    browser.press_and_follow(ENTER);
+    let address = browser.text("return location.search");
+    assert_eq!(address, "?query=matrix&year=1999");
+}
+
+#[test]
+fn a_link_to_a_closed_page_says_why_it_asks_for_an_account() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    for (looks, reason) in [
+        (LOOKS[0].1, "La página que has pedido requiere una cuenta."),
+        (LOOKS[1].1, "The page that you asked for needs an account."),
+    ] {
+        let mut browser = driver.open(looks);
+        browser.goto(&portal.url("/keys/new"));
+        assert_eq!(browser.path(), "/signin");
+        let lead = "return document.querySelector('.lead').innerText";
+        assert_eq!(browser.text(lead), reason);
+        browser.goto(&portal.url("/signin"));
+        let lead = "return document.querySelector('.lead') === null";
+        assert_eq!(browser.eval(lead), true);
+    }
+}
+
+#[test]
+fn a_chart_names_its_figures_and_can_be_read_on_a_phone() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[3].1);
+    browser.resize(320, 800);
+    open_page(&portal, &mut browser, &session, "/keys/1");
+    let tip = browser.text("return document.querySelector('.chart .tips title').textContent");
+    for name in [
+        "Answered: ",
+        "Errors (4xx): ",
+        "Rate limited (429): ",
+        "Downloads: ",
+    ] {
+        assert!(tip.contains(name), "{tip}");
+    }
+    let size = "const chart = document.querySelector('.usage .chart');\
+                const text = parseFloat(getComputedStyle(chart.querySelector('text')).fontSize);\
+                return text * chart.clientWidth / chart.viewBox.baseVal.width";
+    let size = browser.eval(size).as_f64().expect("a size");
+    assert!(8.5 <= size, "{size} px");
+    let gap = "const ends = [...document.querySelectorAll('.chart g[aria-hidden] text')];\
+               const [first, last] = ends.map(it => it.getBoundingClientRect());\
+               return last.left - first.right";
+    assert!(4.0 <= browser.eval(gap).as_f64().expect("two dates"));
+}
+
+#[test]
+fn sessions_and_failed_sign_ins_have_an_address() {
+    let (portal, _) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    browser.goto(&portal.url("/signin"));
+    fill(&mut browser, "#email", EMAIL);
+    fill(&mut browser, "#password", "wrong horse");
+    browser.press_and_follow(ENTER);
+    fill(&mut browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    browser.goto(&portal.url("/profile"));
+    let device = "return document.querySelector('[aria-labelledby=sessions] td').innerText";
+    assert_eq!(browser.text(device), "Chrome · Linux · 127.0.0.1");
+    let failed = "return [...document.querySelectorAll('.log tr')].map(it => it.innerText)\
+                  .filter(it => it.includes('sign-in failed')).join()";
+    let began = Instant::now();
+    loop {
+        browser.goto(&portal.url("/admin/audit"));
+        let lines = browser.text(failed);
+        if lines.contains(EMAIL) && lines.contains("127.0.0.1") {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{lines}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_printed_page_has_dark_text_and_nothing_to_press() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    browser.print_look(true);
+    let record = record_path(&portal);
+    for path in [record.as_str(), "/catalog?query=matrix", "/docs"] {
+        open_page(&portal, &mut browser, &session, path);
+        let buttons = "return [...document.querySelectorAll('button, .button, header input')]\
+                       .filter(it => it.checkVisibility()).length";
+        assert_eq!(browser.eval(buttons), 0, "{path}");
+        let pale = "return [...document.querySelectorAll('pre, h1, .hits h2')].filter(it => {\
+                    const [r, g, b] = getComputedStyle(it).color.match(/\\d+/g).map(Number);\
+                    return 128 < Math.max(r, g, b); }).map(it => it.outerHTML.slice(0, 80))";
+        assert_eq!(browser.eval(pale), serde_json::json!([]), "{path}");
+    }
+}
+
+#[test]
+fn sizes_of_files_break_no_line() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[3].1);
+    // A record of the demo with an archive.
+    let archive = "/catalog/480f2670-a7fd-5d03-adc8-9bb325937978/look";
+    open_page(&portal, &mut browser, &session, archive);
+    let broken = "return [...document.querySelectorAll('.names td:nth-child(2)')].map(it => {\
+                  const range = document.createRange(); range.selectNodeContents(it);\
+                  return range.getClientRects().length; })";
+    let lines = browser.eval(broken);
+    let lines = lines.as_array().expect("sizes");
+    assert!(!lines.is_empty());
+    assert!(lines.iter().all(|count| *count == 1), "{lines:?}");
+}
+
 #[test]
 fn every_page_is_sound_in_every_look() {
     let (portal, session) = lived_in();
@@ -427,6 +557,7 @@ fn pictures_for_the_readme_are_taken() {
     let pictures = [
         ("catalog", "/catalog?query=matrix", "es", 1_180, 770, false),
         ("keys", "/keys", "es", 1_180, 770, true),
+        ("programs", "/docs#programs", "en", 1_180, 860, false),
     ];
     for (name, path, language, width, height, is_dark) in pictures {
         let mut browser = driver.open(Looks {
@@ -440,4 +571,28 @@ fn pictures_for_the_readme_are_taken() {
         browser.goto(&portal.url(path));
         browser.capture(&picture(&format!("readme-{name}")));
     }
+}
+
+/// The page of a new key with an address, as a service shows it that is reached by https.
+#[test]
+fn the_picture_of_an_address_is_taken() {
+    let portal = Portal::open(|config| {
+        config.public_url = Some("https://subs.example.org".to_owned());
+    });
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    browser.goto(&portal.url("/signin?next=%2Fkeys%2Fnew"));
+    fill(&mut browser, "#email", EMAIL);
+    fill(&mut browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/keys/new");
+    fill(&mut browser, "#name", "Bazarr");
+    browser.tab_to("input[value='address']");
+    browser.keys(&SPACE.to_string());
+    browser.resize(1_180, 1_000);
+    browser.press_and_follow(ENTER);
+    let install = "return document.querySelectorAll('a[href^=\"stremio:\"]').length";
+    assert_eq!(browser.eval(install), 3);
+    browser.capture(&picture("readme-address"));
 }

@@ -132,6 +132,7 @@ const CULPRITS: &str = "\
 
 /// Checks that nothing hangs over the edge at any width, and with text of twice the size.
 fn fits(browser: &mut Browser, name: &str) {
+    browser.eval("for (const it of document.querySelectorAll('details')) it.open = true");
     for width in WIDTHS {
         browser.resize(width, 800);
         let overhang = browser.eval(OVERHANG);
@@ -292,6 +293,16 @@ fn lists_keep_their_distance_and_titles_say_things_once() {
     let gap = "return document.querySelector('.pages').getBoundingClientRect().top\
                - document.querySelector('.hits').getBoundingClientRect().bottom";
     assert!(8.0 <= browser.eval(gap).as_f64().expect("pages"));
+    // What follows the lists of a title or a record keeps its distance, too.
+    for path in [record_path(&portal).as_str(), "/title/tt0903747"] {
+        browser.goto(&portal.url(path));
+        let gap = "const all = document.querySelectorAll('.hits');\
+                   const list = all[all.length - 1];\
+                   const next = list.closest('section').nextElementSibling;\
+                   return next.getBoundingClientRect().top - list.getBoundingClientRect().bottom";
+        let gap = browser.eval(gap).as_f64().expect("something follows");
+        assert!(8.0 <= gap, "{path}: {gap}");
+    }
     for query in ["blade+runner", "breaking+bad", "matrix", "last+of+us"] {
         browser.goto(&portal.url(&format!("/catalog?query={query}")));
         let twice = "return [...document.querySelectorAll('.hits h2')].map(it => it.innerText)\

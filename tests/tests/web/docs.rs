@@ -315,7 +315,7 @@ fn the_document_may_be_cached_and_the_docs_page_needs_no_account() {
     let changes = visitor.get("/docs/changes");
     assert_eq!(changes.status, 200);
     assert!(
-        changes.text().contains("<h3>Fixed</h3>"),
+        changes.text().contains("<li>The HTTP API: "),
         "{}",
         changes.text()
     );

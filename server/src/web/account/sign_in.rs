@@ -27,7 +27,7 @@ use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
 use crate::web::frame::params::{self, Params};
 use crate::web::frame::password::Password;
-use crate::web::frame::session::{self, SignIn};
+use crate::web::frame::session::{self, FAILED_SIGN_IN_ACTION, SignIn};
 use crate::web::frame::throttle::{AttemptSubject, SignInAccount};
 use crate::web::frame::web_request::WebRequest;
 
@@ -60,15 +60,24 @@ pub(crate) struct AccountFormPage {
 
 impl AccountFormPage {
     fn sign_in(request: &WebRequest) -> Self {
+        let next = next_of(request.query.get("next"));
         Self {
             page: request.frame("/signin"),
             action: "/signin".into(),
             heading: request.lang.t("Sign in", "Iniciar sesión"),
-            lead: "",
+            lead: if next.is_empty() {
+                ""
+            } else {
+                let texts = (
+                    "The page that you asked for needs an account.",
+                    "La página que has pedido requiere una cuenta.",
+                );
+                request.lang.t(texts.0, texts.1)
+            },
             submit: request.lang.t("Sign in", "Iniciar sesión"),
             fault: FormFault::default(),
             token: String::new(),
-            next: next_of(request.query.get("next")),
+            next,
             email: String::new(),
             name: String::new(),
             is_new: false,
@@ -239,6 +248,9 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let known = account.as_ref().map(|account| account.id.0);
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
         tracing::warn!(account = known, address = %request.peer, "a sign-in failed");
+        if let Some(id) = known {
+            record_failure(request, AccountId(id));
+        }
         let form = AccountFormPage::sign_in(request);
         return form.rejected(request, FormRejection::WrongCredentials);
     };
@@ -298,7 +310,7 @@ pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) ->
     let (opened, cookie) = pending_sign_in::open(account, request.effective_now, request.is_secure);
     let pending = SignIn {
         account: account.id,
-        opened,
+        event: opened,
         replaced: None,
     };
     store(request, pending).await?;
@@ -309,6 +321,44 @@ pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) ->
     let mut response = answer::see_other(&location);
     response.headers_mut().append(SET_COOKIE, cookie);
     Ok(response)
+}
+
+/// Records in the audit log that a sign-in to an account has failed, together with other sign-ins:
+/// a flood of tries makes no transaction for each. The answer does not wait for it, as its time
+/// must not reveal whether the account exists.
+fn record_failure(request: &Arc<WebRequest>, account: AccountId) {
+    let line = AuditEntry {
+        detail: request.device(),
+        ..sign_in_line(request, account, FAILED_SIGN_IN_ACTION)
+    };
+    let failed = SignIn {
+        account,
+        event: StateEvent::AuditSignIn(line),
+        replaced: None,
+    };
+    let request = Arc::clone(request);
+    let control = request.site.service.control.clone();
+    control.clone().spawn(async move {
+        if let Err(error) = store(&request, failed).await {
+            let error = error_chain(&error);
+            tracing::error!(
+                error,
+                "a failed sign-in could not be recorded in the audit log"
+            );
+        }
+    });
+}
+
+/// A line of the audit log about sign-ins to an account.
+fn sign_in_line(request: &WebRequest, account: AccountId, action: &str) -> AuditEntry {
+    AuditEntry {
+        at: request.now,
+        actor: request.peer.to_string(),
+        action: action.to_owned(),
+        account: Some(account),
+        api_key: None,
+        detail: String::new(),
+    }
 }
 
 /// Records in the audit log that sign-ins of an account are locked, once in each window. The answer
@@ -328,14 +378,7 @@ fn record_lock(request: &Arc<WebRequest>, account: AccountId) {
 }
 
 fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result<()> {
-    let line = AuditEntry {
-        at: request.now,
-        actor: request.peer.to_string(),
-        action: "sign-in locked".to_owned(),
-        account: Some(account),
-        api_key: None,
-        detail: String::new(),
-    };
+    let line = sign_in_line(request, account, "sign-in locked");
     let engine = &request.site.service.engine;
     engine.apply(vec![StateEvent::AuditSignIn(line)])?;
     Ok(())
@@ -382,7 +425,7 @@ pub(crate) async fn enter(request: &WebRequest, account: &Account, location: &st
     let (opened, cookie) = session::open(account.id, hash, now, request.device(), is_secure);
     let sign_in = SignIn {
         account: account.id,
-        opened,
+        event: opened,
         replaced: request.viewer.as_ref().map(|viewer| viewer.session_digest),
     };
     store(request, sign_in).await?;

@@ -1,5 +1,5 @@
-// Buttons that copy, and that show a password. They are hidden until this script runs; every page
-// works without it.
+// Buttons that copy, and that show a password; short addresses of searches. The buttons are hidden
+// until this script runs; every page works without it.
 'use strict';
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy);
@@ -30,4 +30,10 @@ for (const button of document.querySelectorAll('button[data-show]')) {
   button.addEventListener('click', () => show(field.type === 'password'));
   // Browsers remember what was typed into a text field.
   field.form.addEventListener('submit', () => show(false));
+}
+for (const form of document.querySelectorAll('form[role="search"]')) {
+  // An empty field is no part of a search, nor of its address.
+  form.addEventListener('formdata', ({ formData }) => {
+    for (const [name, value] of [...formData]) if (value === '') formData.delete(name);
+  });
 }

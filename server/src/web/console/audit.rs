@@ -156,6 +156,7 @@ fn action_name(action: &str, lang: Lang) -> String {
         "second step turned on" => "segundo paso activado",
         "second step turned off" => "segundo paso desactivado",
         "signed out everywhere" => "todas las sesiones cerradas",
+        "sign-in failed" => "inicio de sesión fallido",
         "sign-in locked" => "inicio de sesión bloqueado",
         "invitation created" => "invitación creada",
         "password link created" => "enlace de contraseña creado",

@@ -1,4 +1,4 @@
-//! The changelog of this version, for authors of clients.
+//! Changes of the API by version, for authors of clients.
 
 use askama::Template;
 use http::StatusCode;
@@ -16,56 +16,57 @@ const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
 #[template(path = "docs/changes.html")]
 struct ChangesPage {
     page: Frame,
-    parts: Vec<ChangelogPart>,
+    versions: Vec<VersionChanges>,
 }
 
-/// A paragraph of the changelog. Texts are HTML.
+/// Kind of changes that clients of the API can notice.
+const CLIENT_KIND: &str = "API";
+
+/// A version, with its changes of the API. Texts are HTML.
 #[derive(Debug, PartialEq, Eq)]
-enum ChangelogPart {
-    /// A version.
-    Version(String),
-    /// A kind of changes.
-    Kind(String),
-    /// Changes, one each.
-    Changes(Vec<String>),
+struct VersionChanges {
+    name: String,
+    changes: Vec<String>,
 }
 
 /// `GET /docs/changes`, without signing in.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     let template = ChangesPage {
         page: request.frame("/docs"),
-        parts: parts(CHANGELOG),
+        versions: versions(CHANGELOG),
     };
     let mut page = answer::page(StatusCode::OK, &template)?;
     page.extensions_mut().insert(Compressible);
     Ok(page)
 }
 
-/// Reads a changelog: versions, kinds, and lists. Indented lines continue an item. The text before
+/// Reads the changes of the API from a changelog. Indented lines continue an item. The text before
 /// the first version is about the file, and left out.
-fn parts(changelog: &str) -> Vec<ChangelogPart> {
+fn versions(changelog: &str) -> Vec<VersionChanges> {
     let start = changelog.find("\n## ").unwrap_or(changelog.len());
-    let mut parts = Vec::new();
+    let mut versions: Vec<VersionChanges> = Vec::new();
+    let mut is_for_clients = false;
     for line in changelog[start..].lines() {
         if let Some(version) = line.strip_prefix("## ") {
-            let name = version.trim_matches(['[', ']']);
-            parts.push(ChangelogPart::Version(marked(name)));
+            versions.push(VersionChanges {
+                name: marked(version.trim_matches(['[', ']'])),
+                changes: Vec::new(),
+            });
+            is_for_clients = false;
         } else if let Some(kind) = line.strip_prefix("### ") {
-            parts.push(ChangelogPart::Kind(marked(kind)));
-        } else if let Some(item) = line.strip_prefix("- ") {
-            match parts.last_mut() {
-                Some(ChangelogPart::Changes(items)) => items.push(marked(item)),
-                _ => parts.push(ChangelogPart::Changes(vec![marked(item)])),
+            is_for_clients = kind == CLIENT_KIND;
+        } else if let Some(version) = versions.last_mut().filter(|_| is_for_clients) {
+            if let Some(item) = line.strip_prefix("- ") {
+                version.changes.push(marked(item));
+            } else if let Some(item) = version.changes.last_mut()
+                && !line.trim().is_empty()
+            {
+                item.push(' ');
+                item.push_str(&marked(line.trim()));
             }
-        } else if let Some(ChangelogPart::Changes(items)) = parts.last_mut()
-            && let Some(item) = items.last_mut()
-            && !line.trim().is_empty()
-        {
-            item.push(' ');
-            item.push_str(&marked(line.trim()));
         }
     }
-    parts
+    versions
 }
 
 #[cfg(test)]
@@ -73,26 +74,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_go_on_in_the_next_lines() {
-        let text = "# Changelog\n\nAbout it.\n\n## [1.2.0]\n\n### Added\n\n\
-                    - One `a`,\n  two.\n\n- Three.\n";
-        let expected = [
-            ChangelogPart::Version("1.2.0".into()),
-            ChangelogPart::Kind("Added".into()),
-            ChangelogPart::Changes(vec!["One <code>a</code>, two.".into(), "Three.".into()]),
-        ];
-        assert_eq!(parts(text), expected);
+    fn changes_of_the_api_are_read_and_no_others() {
+        let text = "# Changelog\n\nAbout it.\n\n## [1.2.0]\n\n### API\n\n\
+                    - One `a`,\n  two.\n\n- Three.\n\n### Fixed\n\n- Four.\n\n## [1.1.0]\n";
+        let version = |name: &str, changes: &[&str]| VersionChanges {
+            name: name.into(),
+            changes: changes.iter().map(|it| (*it).into()).collect(),
+        };
+        let changes = ["One <code>a</code>, two.", "Three."];
+        let expected = [version("1.2.0", &changes), version("1.1.0", &[])];
+        assert_eq!(versions(text), expected);
     }
 
     #[test]
-    fn the_changelog_of_this_version_is_read_whole() {
-        let parts = parts(CHANGELOG);
-        assert!(matches!(parts[0], ChangelogPart::Version(_)));
-        let lines = CHANGELOG.lines().filter(|line| line.starts_with("- "));
-        let items = parts.iter().map(|part| match part {
-            ChangelogPart::Changes(items) => items.len(),
-            _ => 0,
-        });
-        assert_eq!(items.sum::<usize>(), lines.count());
+    fn this_version_has_changes_of_the_api() {
+        let versions = versions(CHANGELOG);
+        assert!(!versions[0].changes.is_empty());
     }
 }

@@ -325,7 +325,7 @@ impl<'a> Drawing<'a> {
         put(
             &mut svg,
             format_args!(
-                r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{first}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{last} ({is_running})</text></g></svg>"#,
+                r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{first}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{last}<tspan class="note"> ({is_running})</tspan></text></g></svg>"#,
                 y = HEIGHT - 8,
             ),
         );
@@ -424,17 +424,19 @@ impl<'a> Drawing<'a> {
             put(
                 svg,
                 format_args!(
-                    r#"<rect x="{}" y="{TOP}" width="{}" height="{}"><title>{}: {} / {} / {} / {}</title></rect>"#,
+                    r#"<rect x="{}" y="{TOP}" width="{}" height="{}"><title>{}"#,
                     left / 10,
                     width / 10,
                     BASE - TOP,
                     self.name(idx),
-                    self.lang.number((STACK[0].value)(usage)),
-                    self.lang.number(usage.client_errors),
-                    self.lang.number(usage.limited),
-                    self.lang.number(usage.downloads),
                 ),
             );
+            for series in STACK.iter().chain([&LINE]) {
+                let name = self.lang.t(series.name_en, series.name_es);
+                let value = self.lang.number((series.value)(usage));
+                put(svg, format_args!("\n{name}: {value}"));
+            }
+            svg.push_str("</title></rect>");
         }
         svg.push_str("</g>");
     }

@@ -90,11 +90,12 @@ impl Lang {
         }
     }
 
-    /// A size in bytes, in the largest unit that leaves at least 1, with one decimal.
+    /// A size in bytes, in the largest unit that leaves at least 1, with one decimal. Its space
+    /// breaks no line.
     pub(crate) fn bytes(self, bytes: u64) -> String {
         const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
         if bytes < 1024 {
-            return format!("{bytes} B");
+            return format!("{bytes}\u{a0}B");
         }
         // Tenths as whole numbers, in 128 bits: exact up to the largest size.
         let (mut tenths, mut unit_idx) = (u128::from(bytes) * 10 / 1024, 0);
@@ -103,7 +104,12 @@ impl Lang {
             unit_idx += 1;
         }
         let point = self.t(".", ",");
-        format!("{}{point}{} {}", tenths / 10, tenths % 10, UNITS[unit_idx])
+        format!(
+            "{}{point}{}\u{a0}{}",
+            tenths / 10,
+            tenths % 10,
+            UNITS[unit_idx]
+        )
     }
 
     /// A day of UTC: `3 May 2026`, `3 may 2026`.

@@ -16,6 +16,8 @@ use crate::service::Service;
 
 /// Name of a sign-in in the audit log.
 pub(crate) const SIGN_IN_ACTION: &str = "sign-in";
+/// Name of a sign-in with a wrong password in the audit log.
+pub(crate) const FAILED_SIGN_IN_ACTION: &str = "sign-in failed";
 
 /// Lifetime of a session.
 const SESSION_SECONDS: i64 = 14 * 86_400;
@@ -78,11 +80,12 @@ pub(crate) fn viewer(
     })
 }
 
-/// A sign-in with the right password, open or waiting for its code, to be stored.
+/// A sign-in to be stored: with the right password, open or waiting for its code, or a failed one.
 pub(crate) struct SignIn {
     pub(crate) account: AccountId,
-    /// Opens the session, unless the account was changed while the password was verified.
-    pub(crate) opened: StateEvent,
+    /// Opens the session, unless the account was changed while the password was verified; of a
+    /// failed sign-in the line of the audit log.
+    pub(crate) event: StateEvent,
     /// Digest of the session that the browser had before, which ends.
     pub(crate) replaced: Option<[u8; 32]>,
 }
@@ -99,7 +102,7 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
     let closed = sign_ins.iter().filter_map(|sign_in| sign_in.replaced);
     let mut events: Vec<StateEvent> = closed.map(StateEvent::CloseSession).collect();
     let closed_count = events.len();
-    events.extend(sign_ins.iter().map(|sign_in| sign_in.opened.clone()));
+    events.extend(sign_ins.iter().map(|sign_in| sign_in.event.clone()));
     match engine.apply(events) {
         Ok(outcomes) => {
             let own = outcomes.iter().skip(closed_count);
@@ -120,7 +123,7 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
 /// lines, not the sign-ins.
 fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>) {
     let line = |sign_in: &SignIn| {
-        let StateEvent::OpenSession(session, _) = &sign_in.opened else {
+        let StateEvent::OpenSession(session, _) = &sign_in.event else {
             return None;
         };
         // A sign-in is one only after the code.

@@ -138,11 +138,16 @@ impl WebRequest {
         }
     }
 
-    /// Browser and system that sent the request; empty if they are not known.
+    /// Browser and system that sent the request, as far as they are known, and its address: by them
+    /// the owner of an account tells sessions apart.
     pub(crate) fn device(&self) -> String {
         let agent = self.headers.get(USER_AGENT);
         let agent = agent.and_then(|agent| agent.to_str().ok());
-        user_agent::device(agent.unwrap_or(""))
+        let device = user_agent::device(agent.unwrap_or(""));
+        if device.is_empty() {
+            return self.peer.to_string();
+        }
+        format!("{device} · {}", self.peer)
     }
 
     /// The frame of a page of this section (the path of a navigation entry).
