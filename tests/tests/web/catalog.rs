@@ -308,6 +308,36 @@ fn an_uploader_has_a_page_and_a_name_that_is_searched_leads_there() {
     );
 }
 
+/// API.md 12.8: all records of an uploader, in either order, page by page.
+#[test]
+fn all_records_of_an_uploader_are_listed_by_time_or_downloads() {
+    let (portal, mut ana) = portal();
+    let ids: Vec<String> = (100..160).map(id_of).collect();
+    let drafts = (0_i64..).zip(&ids).map(|(number, id)| RecordDraft {
+        uploader_name: text("Zyx & Uv"),
+        // Older than anything else, and the fewest downloads come first by time.
+        posted_at: DraftValue::Text(format!("1999-{:02}-01T00:00:00Z", 12 - number / 5).into()),
+        downloads: DraftValue::Integer(number),
+        ..film(id, "Ran", 1985, "release-u")
+    });
+    portal.import(drafts.collect());
+    let path = "/uploader?name=Zyx%20%26%20Uv";
+    let mut pages = |order: &str| -> Vec<String> {
+        let pages = (1..=3).map(|page| hits(&ana.get(&format!("{path}{order}&page={page}"))));
+        pages.flatten().collect()
+    };
+    assert_eq!(pages(""), ids);
+    let most_first: Vec<String> = ids.iter().rev().cloned().collect();
+    assert_eq!(pages("&sort=downloads"), most_first);
+    let first = ana.get(path);
+    assert!(first.text().contains("60 subtitles"), "{}", first.text());
+    let order = "<a href=\"/uploader?name=Zyx%20%26%20Uv&amp;sort=downloads\"";
+    let order = order.replace("&amp;", "&#38;");
+    assert!(first.text().contains(&order), "{}", first.text());
+    let beyond = ana.get(&format!("{path}&sort=downloads&page=9"));
+    assert_eq!(location(&beyond), format!("{path}&sort=downloads&page=3"));
+}
+
 #[test]
 fn a_series_is_a_grid_and_its_records_have_neighbours() {
     let (portal, mut ana) = portal();

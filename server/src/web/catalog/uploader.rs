@@ -54,15 +54,15 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
     }
     snapshot.ensure_not_truncated()?;
-    let pages_count = total.div_ceil(HITS_PER_PAGE).max(1);
-    if pages_count < asked {
-        // From an old link: their last page.
-        let path = format!("{}&page={pages_count}", uploader_path(name));
-        return Ok(answer::see_other(&path));
-    }
     let mut search = format!("name={}", params::encode(name));
     if order == ResultOrder::Downloads {
         search.push_str(&format!("&{ORDER_PARAMETER}={}", order.value()));
+    }
+    let pages_count = total.div_ceil(HITS_PER_PAGE).max(1);
+    if pages_count < asked {
+        // From an old link: the last page.
+        let path = format!("/uploader?{search}&page={pages_count}");
+        return Ok(answer::see_other(&path));
     }
     let template = UploaderPage {
         page: request.frame("/catalog"),
