@@ -551,7 +551,7 @@ fn every_page_is_sound_in_every_look() {
 }
 
 #[test]
-fn pictures_for_the_readme_are_taken() {
+fn pictures_are_taken_of_pages() {
     let (portal, session) = lived_in();
     let driver = Driver::start();
     let pictures = [
@@ -569,13 +569,13 @@ fn pictures_for_the_readme_are_taken() {
         browser.cookie("subcat-session", &session);
         browser.resize(width, height);
         browser.goto(&portal.url(path));
-        browser.capture(&picture(&format!("readme-{name}")));
+        browser.capture(&picture(&format!("picture-{name}")));
     }
 }
 
 /// The page of a new key with an address, as a service shows it that is reached by https.
 #[test]
-fn the_picture_of_an_address_is_taken() {
+fn pictures_are_taken_of_an_address() {
     let portal = Portal::open(|config| {
         config.public_url = Some("https://subs.example.org".to_owned());
     });
@@ -594,5 +594,5 @@ fn the_picture_of_an_address_is_taken() {
     browser.press_and_follow(ENTER);
     let install = "return document.querySelectorAll('a[href^=\"stremio:\"]').length";
     assert_eq!(browser.eval(install), 3);
-    browser.capture(&picture("readme-address"));
+    browser.capture(&picture("picture-address"));
 }
