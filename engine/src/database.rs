@@ -24,8 +24,8 @@ use crate::limits::{
 use crate::log_rows::{LogPosition, read_position};
 use crate::model::{NodeId, Timestamp};
 use crate::replication::{
-    Attachment, CATALOG_SUM, ChangeLog, Followed, Importer, LocalLog, Replica, STATE_SUM,
-    SnapshotSummary,
+    Attachment, CATALOG_SUM, ChangeLog, Followed, Importer, LocalLog, PendingChange, Replica,
+    STATE_SUM, SnapshotSummary,
 };
 use crate::state::{DownloadAggregate, Outcome, STATE_TABLES, State, StateEvent, identify};
 use crate::store::{
@@ -223,6 +223,20 @@ impl Database {
         self.log()?.change_state(events)
     }
 
+    /// Changes the state durably, for all nodes, by any number of events that stand by themselves.
+    /// After an error, some of them may be made.
+    pub(crate) fn change_each(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
+        self.log()?.change_each(events)
+    }
+
+    /// Begins a change of the state, durably, for all nodes.
+    pub(crate) fn submit_state(&self, events: Vec<StateEvent>) -> PendingChange {
+        match self.log() {
+            Ok(log) => log.submit_state(events),
+            Err(error) => PendingChange::made(Err(error)),
+        }
+    }
+
     /// Changes records durably, for all nodes.
     pub(crate) fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
         self.log()?.change_catalog(events)
@@ -264,8 +278,11 @@ impl Database {
 
     /// Aggregates downloads before usage is read: once in a second, and without waiting for another
     /// aggregation. Downloads that cannot be aggregated now are shown later; maintenance tries
-    /// again.
+    /// again. In a cluster it alone does so: who reads must not wait for the log.
     pub(crate) fn aggregate_for_reader(&self, now: Timestamp) {
+        if self.positions.is_some() {
+            return;
+        }
         let second = now.seconds();
         if self.reader_second.swap(second, Ordering::Relaxed) == second {
             return;

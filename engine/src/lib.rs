@@ -182,8 +182,8 @@ pub use log_rows::LogPosition;
 /// A cluster: its log, its nodes.
 pub use model::NodeId;
 pub use replication::{
-    AppendError, Beat, BeatPromise, Log, LogEntry, LogState, MonotonicClock, NodeStatus, ReadError,
-    Replica, ReplicaProgress, ReplicaStatus, SnapshotSummary, next_epoch,
+    AppendError, Beat, BeatPromise, Log, LogEntry, LogState, MonotonicClock, NodeStatus,
+    PendingChange, ReadError, Replica, ReplicaProgress, ReplicaStatus, SnapshotSummary, next_epoch,
 };
 
 /// Care of a data directory.

@@ -30,7 +30,8 @@ pub const HEALTH_BYTES_MAX: u64 = 64 << 10;
 
 /// Maximum number of pages that are read at once.
 pub const PAGE_JOBS_MAX: usize = 8;
-/// Maximum number of changes by pages at once. Each may wait for the log of a cluster.
+/// Maximum number of changes by pages that hold a thread at once. Those that wait for the log of a
+/// cluster hold none.
 pub const CHANGE_JOBS_MAX: usize = 8;
 /// Maximum number of files that are compressed or looked into at once.
 pub const DECODING_JOBS_MAX: usize = 2;
@@ -533,9 +534,11 @@ pub const OUTPUT_LINKS_MAX: usize = 40;
 pub const COMPACTION_BYTES_MIN: u64 = 16 << 20;
 /// Seconds between two signs of life of a node of a cluster.
 pub const BEAT_SECONDS: u64 = 2;
+/// Maximum number of items of a group commit: their events fit a frame of a cluster's log.
+pub const GROUP_ITEMS_MAX: usize = 256;
 /// Callers that wait at a time until other nodes obey a revocation; others are told which nodes
 /// have not confirmed.
-pub const CONFIRM_WAITERS_MAX: usize = 4;
+pub const CONFIRM_WAITERS_MAX: usize = 1_000;
 /// Seconds of silence after which the other nodes stop waiting for one that accepts keys for ever.
 pub const NODE_SILENT_SECONDS: u64 = 60;
 

@@ -14,6 +14,7 @@ pub mod lived_in;
 pub mod log_services;
 pub mod log_suite;
 pub mod lying_disk;
+pub mod nodes;
 pub mod pausing_disk;
 pub mod portal;
 pub mod raw;

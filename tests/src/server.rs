@@ -12,7 +12,7 @@ use subcat_engine::{
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
 use subcat_server::http::{Server, serve};
-use subcat_server::runtime::{Clock, Control, SystemClock};
+use subcat_server::runtime::{Clock, Control, SystemClock, block_on};
 use subcat_server::service::{Actor, Service};
 use tempfile::TempDir;
 
@@ -198,7 +198,7 @@ impl TestServer {
 
     fn change(&self, change: Change) -> Outcome {
         let changed = self.service.change(change, Actor::CommandLine);
-        changed.expect("the disk works")
+        block_on(changed).expect("the disk works")
     }
 
     /// Stops serving.

@@ -10,7 +10,7 @@ use crate::model::{
     ApiKeyId, Day, DraftValue, FileKind, NodeId, RecordDraft, RecordId, ReleaseId, Scopes,
     Timestamp, Variant,
 };
-use crate::state::{Change, NewApiKey};
+use crate::state::{Change, NewApiKey, StateEvent};
 use crate::{Engine, Options, StoreKind, restore};
 
 fn now() -> Timestamp {
@@ -171,7 +171,8 @@ fn a_dated_backup_links_what_the_newest_one_has_whole() {
     assert_eq!((first.summary.files, first.summary.reused_files), (3, 0));
     let damaged = blob_path(&first.path, &engine, 1);
     std::fs::write(&damaged, "1\n00:00 X").unwrap();
-    engine.files().forget(&release(2)).unwrap();
+    let forget = StateEvent::ForgetFile(release(2));
+    engine.apply(vec![forget]).unwrap();
     let stored = engine
         .files()
         .store_file(&release(9), b"1\n00:00 new", FileKind::Srt, None);
@@ -272,7 +273,8 @@ fn an_interrupted_backup_is_gone_on_with() {
     let inode_before = inode(&left);
     std::fs::write(blob_path(&folder.join("backup.partial"), &engine, 1), "cut").unwrap();
     let gone = blob_path(&folder.join("backup.partial"), &engine, 2);
-    engine.files().forget(&release(2)).unwrap();
+    let forget = StateEvent::ForgetFile(release(2));
+    engine.apply(vec![forget]).unwrap();
     let at = now().plus_seconds(7);
     let made = engine.back_up_dated(&folder, at).unwrap();
     assert_eq!((made.summary.files, made.summary.reused_files), (2, 1));

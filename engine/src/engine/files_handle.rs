@@ -115,7 +115,7 @@ impl FilesHandle<'_> {
     /// Stores files that an import brings, durably, with few waits for the disk. They are not a
     /// cache: eviction does not remove them, unless they have a second home.
     ///
-    /// Errors: none of them is stored, or all are.
+    /// Errors: it is not known which of them are stored.
     pub fn bring(self, files: &[BroughtFile<'_>]) -> Result<()> {
         assert!(files.len() <= BROUGHT_FILES_MAX);
         self.database.check_space()?;
@@ -152,7 +152,7 @@ impl FilesHandle<'_> {
             }));
         }
         if !events.is_empty() {
-            self.database.change_state(events)?;
+            self.database.change_each(events)?;
         }
         Ok(())
     }
@@ -176,14 +176,6 @@ impl FilesHandle<'_> {
     /// Deletes paths of an imported folder.
     pub fn forget_paths(self, folder: [u8; 16], paths: &[String]) -> Result<()> {
         self.database.state.forget_paths(folder, paths)
-    }
-
-    /// Deletes the entry of a release's file: the next download fetches it. Returns false if there
-    /// was none.
-    pub fn forget(self, release: &ReleaseId) -> Result<bool> {
-        let event = StateEvent::ForgetFile(release.clone());
-        let outcomes = self.database.change_state(vec![event])?;
-        Ok(outcomes == [Outcome::Done])
     }
 
     /// Errors: [`Error::Space`](crate::Error::Space) if [`FilesHandle::store_file`] would fail for

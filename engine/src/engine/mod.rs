@@ -40,9 +40,13 @@ mod healing_test;
 #[cfg(test)]
 mod histories_test;
 #[cfg(test)]
+mod largest_events_test;
+#[cfg(test)]
 mod lost_records_test;
 #[cfg(test)]
 mod lost_writes_test;
+#[cfg(test)]
+mod pending_changes_test;
 #[cfg(test)]
 mod second_home_test;
 #[cfg(test)]

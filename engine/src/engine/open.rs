@@ -17,6 +17,7 @@ use crate::maintenance::{
     self, BackupSummary, CompactedStore, DatedBackup, EngineStats, Finding, MaintenanceTask, Tasks,
 };
 use crate::model::{NodeId, Timestamp};
+use crate::replication::PendingChange;
 use crate::state::{Outcome, StateEvent};
 
 /// Storage engine of the rows.
@@ -132,6 +133,13 @@ impl Engine {
     /// refused event changes nothing; the others stand.
     pub fn apply(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
         self.database.change_state(events)
+    }
+
+    /// Begins to apply events as [`Engine::apply`] does. A task that awaits the outcomes holds no
+    /// thread while a cluster's log is waited for. Outside of a cluster the events are applied when
+    /// this returns: it waits for the disk.
+    pub fn submit(&self, events: Vec<StateEvent>) -> PendingChange {
+        self.database.submit_state(events)
     }
 
     /// Runs one step of every task in [`MaintenanceTask::ALL`]. Returns true if there is more to do

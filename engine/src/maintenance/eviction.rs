@@ -148,7 +148,7 @@ impl Eviction {
             let releases = database.state.releases_of(&hashes);
             if !releases.is_empty() {
                 let forget = releases.into_iter().map(StateEvent::ForgetFile);
-                database.change_state(forget.collect())?;
+                database.change_each(forget.collect())?;
             }
             for content in removed {
                 database.blobs.remove(&content.content)?;

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
+use super::pending_change::PendingChange;
 use super::snapshot::SnapshotSummary;
 use super::ticket::ChangeTicket;
 use crate::catalog::{CatalogEvent, CatalogOutcome, ExternalSorter, ImportSummary};
@@ -19,6 +21,13 @@ use crate::state::{Outcome, StateEvent};
 pub(crate) trait ChangeLog: Send + Sync {
     /// Changes the state; returns an outcome for each event.
     fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>>;
+
+    /// Changes the state by events that stand by themselves, in as many frames as they need. After
+    /// an error, some of them may be made.
+    fn change_each(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>>;
+
+    /// Begins a change of the state. Waits for the own disk, and for no other machine.
+    fn submit_state(&self, events: Vec<StateEvent>) -> PendingChange;
 
     /// Changes records; returns an outcome for each event.
     fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>>;
@@ -39,21 +48,34 @@ pub(crate) trait ChangeLog: Send + Sync {
 
 /// Changes of callers that wait for a frame, the oldest first.
 #[derive(Default)]
-pub(super) struct ChangeQueue(Mutex<Vec<Arc<ChangeTicket>>>);
+pub(super) struct ChangeQueue {
+    tickets: Mutex<Vec<Arc<ChangeTicket>>>,
+    added: Condvar,
+}
 
 impl ChangeQueue {
     pub(super) fn add(&self, ticket: &Arc<ChangeTicket>) {
-        self.0.lock().push(Arc::clone(ticket));
+        self.tickets.lock().push(Arc::clone(ticket));
+        self.added.notify_one();
+    }
+
+    /// Waits until there is a ticket, or for that time.
+    pub(super) fn wait(&self, at_most: Duration) {
+        let mut tickets = self.tickets.lock();
+        if tickets.is_empty() {
+            self.added.wait_for(&mut tickets, at_most);
+        }
     }
 
     /// Returns true until the ticket is taken.
     pub(super) fn has(&self, ticket: &Arc<ChangeTicket>) -> bool {
-        self.0.lock().iter().any(|it| Arc::ptr_eq(it, ticket))
+        let tickets = self.tickets.lock();
+        tickets.iter().any(|it| Arc::ptr_eq(it, ticket))
     }
 
-    /// Takes the oldest that fit one frame of this size, and at least one.
+    /// Takes the oldest that fit one frame of this size: at least one, if there is one.
     pub(super) fn take(&self, bytes_max: usize) -> Vec<Arc<ChangeTicket>> {
-        let mut queue = self.0.lock();
+        let mut queue = self.tickets.lock();
         let mut bytes = 0;
         let fit = queue.iter().take_while(|ticket| {
             bytes += ticket.bytes;

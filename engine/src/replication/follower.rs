@@ -743,11 +743,11 @@ impl FrameAnswer {
     /// Gives each caller of the frame the outcomes of its events.
     fn give(self, shared: &ReplicaShared) {
         // A frame that is in the log twice was answered at its first application.
-        let Some(tickets) = shared.pending.lock().remove(&self.number) else {
+        let Some(frame) = shared.pending.lock().remove(&self.number) else {
             return;
         };
         let mut slots = self.slots.into_iter();
-        for ticket in tickets {
+        for ticket in frame.tickets {
             let own = slots.by_ref().take(ticket.events_count);
             let known = own.filter_map(|slot| match slot {
                 AnswerSlot::Nothing => None,

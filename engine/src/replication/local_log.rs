@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::change_log::{ChangeLog, ChangeQueue};
 use super::frame::Event;
+use super::pending_change::PendingChange;
 use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, of_state};
 use crate::catalog::{
@@ -106,7 +107,7 @@ impl LocalLog {
 impl ChangeLog for LocalLog {
     fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
         let events = events.into_iter().map(Event::State).collect();
-        let ticket = Arc::new(ChangeTicket::new(events));
+        let ticket = Arc::new(ChangeTicket::new(events, 0));
         // Group commit: the first caller with the lock applies the events of all that are queued;
         // the others find their answers when they get the lock.
         self.queue.add(&ticket);
@@ -119,6 +120,14 @@ impl ChangeLog for LocalLog {
         answer
             .expect("every ticket of the queue is answered")
             .map(of_state)
+    }
+
+    fn change_each(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
+        self.change_state(events)
+    }
+
+    fn submit_state(&self, events: Vec<StateEvent>) -> PendingChange {
+        PendingChange::made(self.change_state(events))
     }
 
     fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {

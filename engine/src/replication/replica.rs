@@ -13,12 +13,13 @@ use super::follower::Follower;
 use super::frame::{Beat, BeatPromise, Departure, Event, FrameVersions, LogFrame};
 use super::log::AppendError;
 use super::node_status::NodeStatus;
+use super::pending_change::PendingChange;
 use super::shared::{
-    Attachment, Followed, ReplicaProgress, ReplicaShared, ReplicaStatus, another_epoch,
-    must_join_again, unavailable,
+    APPLY_LIMIT, Attachment, Followed, PendingFrame, ReplicaProgress, ReplicaShared, ReplicaStatus,
+    another_epoch, must_join_again, unavailable,
 };
 use super::snapshot::{SnapshotSummary, write_rows};
-use super::ticket::{ChangeTicket, EventOutcome, repeat};
+use super::ticket::{ChangeTicket, EventOutcome, bytes_of, repeat};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
 use crate::log_rows::{
@@ -31,8 +32,6 @@ use crate::state::{StateEvent, TouchedCredentials};
 const RETRY_LIMIT: Duration = Duration::from_secs(10);
 /// Pause before they are.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// Time limit for applying a change of the log here; then its caller learns that it is not applied.
-const APPLY_LIMIT: Duration = Duration::from_secs(10);
 
 /// A node's end of the log.
 pub struct Replica {
@@ -114,18 +113,7 @@ impl Replica {
 
     /// Appends changes, in one frame.
     pub(super) fn submit(&self, events: Vec<Event>) -> Arc<ChangeTicket> {
-        let ticket = Arc::new(ChangeTicket::new(events));
-        if FRAME_BYTES_MAX < ticket.bytes {
-            let problem = format!("a change takes more than {FRAME_BYTES_MAX} bytes of the log");
-            ticket.answer(Err(Error::Cluster { problem }));
-            return ticket;
-        }
-        let may_append = self.note_start().and_then(|()| self.check_space(&ticket));
-        if let Err(error) = may_append {
-            ticket.answer(Err(error));
-            return ticket;
-        }
-        self.queue.add(&ticket);
+        let ticket = self.enqueue(events);
         // One append at a time: the next caller takes everything queued by then.
         let mut number = self.appending.lock();
         while self.queue.has(&ticket) {
@@ -133,6 +121,41 @@ impl Replica {
             self.append(*number, self.queue.take(FRAME_BYTES_MAX));
         }
         ticket
+    }
+
+    /// Queues changes, which the next append takes. Their ticket has its answer already if they
+    /// are not possible here.
+    pub(super) fn enqueue(&self, events: Vec<Event>) -> Arc<ChangeTicket> {
+        let bytes = events.iter().map(bytes_of).sum();
+        let ticket = Arc::new(ChangeTicket::new(events, bytes));
+        match self.check_possible(&ticket) {
+            Ok(()) => self.queue.add(&ticket),
+            Err(error) => ticket.answer(Err(error)),
+        }
+        ticket
+    }
+
+    /// Appends the changes that callers have queued, once there are any, in one frame. Called in a
+    /// loop by a thread of its own; waits up to `at_most` for the first one.
+    pub fn append_queued(&self, at_most: Duration) {
+        self.queue.wait(at_most);
+        let mut number = self.appending.lock();
+        let tickets = self.queue.take(FRAME_BYTES_MAX);
+        // Another caller may have taken them.
+        if !tickets.is_empty() {
+            *number += 1;
+            self.append(*number, tickets);
+        }
+    }
+
+    /// Errors: the changes cannot be in one frame, or this node could not apply them.
+    fn check_possible(&self, ticket: &ChangeTicket) -> Result<()> {
+        if FRAME_BYTES_MAX < ticket.bytes {
+            let problem = format!("a change takes more than {FRAME_BYTES_MAX} bytes of the log");
+            return Err(Error::Cluster { problem });
+        }
+        self.note_start()?;
+        self.check_space(ticket)
     }
 
     /// Stores the number of this start before anything is appended: a data directory that is set
@@ -184,15 +207,24 @@ impl Replica {
             events,
         };
         // Before the append: another thread may apply it before this one learns of its success.
-        self.shared.pending.lock().insert(number, tickets);
+        let pending = PendingFrame {
+            tickets,
+            appended_at: None,
+        };
+        self.shared.pending.lock().insert(number, pending);
         let applied = self.shared.applied();
         let failed = match self.append_body(&frame.encode()) {
-            Ok(seq) if applied < seq => return,
+            Ok(seq) if applied < seq => {
+                if let Some(frame) = self.shared.pending.lock().get_mut(&number) {
+                    frame.appended_at = Some((self.shared.clock)());
+                }
+                return;
+            }
             Ok(seq) => FailedAppend::lost_entries(seq, applied),
             Err(failed) => failed,
         };
-        let tickets = self.shared.pending.lock().remove(&number);
-        for ticket in tickets.unwrap_or_default() {
+        let pending = self.shared.pending.lock().remove(&number);
+        for ticket in pending.into_iter().flat_map(|frame| frame.tickets) {
             ticket.answer(Err(repeat(&failed.error)));
         }
         // Last: frames before this one may be in the log, and their callers get that answer.
@@ -261,12 +293,7 @@ impl Replica {
                 return answer;
             }
             if end <= (self.shared.clock)() {
-                let reason = match applied {
-                    // Its own words say that nothing was changed, which is unknown.
-                    Err(Error::LogUnavailable { reason }) => reason,
-                    Err(error) => error.to_string(),
-                    Ok(_) => "the change is in the log, and not applied here yet".into(),
-                };
+                let reason = reason_of_delay(&applied);
                 return Err(Error::LogUnanswered { reason });
             }
         }
@@ -280,7 +307,9 @@ impl Replica {
         if let Some(problem) = self.shared.stopped.lock().clone() {
             return Err(Error::Cluster { problem });
         }
-        self.follower.lock().step(&self.shared)
+        let applied = self.follower.lock().step(&self.shared);
+        self.shared.give_up_late(&reason_of_delay(&applied));
+        applied
     }
 
     /// Waits until the log has unapplied entries, or for that time.
@@ -327,7 +356,18 @@ impl Replica {
     pub fn dismiss(&self, node: NodeId, as_of: u64) -> Result<bool> {
         let departure = Departure { node, as_of };
         self.change(vec![Event::Departure(departure)])?;
-        Ok(!self.shared.nodes.lock().contains_key(&node))
+        Ok(!self.knows(node))
+    }
+
+    /// Begins what [`Replica::dismiss`] does, without outcomes: [`Replica::knows`] tells then.
+    pub fn submit_dismissal(&self, node: NodeId, as_of: u64) -> PendingChange {
+        let departure = Departure { node, as_of };
+        PendingChange::logged(self.enqueue(vec![Event::Departure(departure)]))
+    }
+
+    /// Returns true if a node has given a beat and has not left.
+    pub fn knows(&self, node: NodeId) -> bool {
+        self.shared.nodes.lock().contains_key(&node)
     }
 
     /// Announces to the other nodes that this one, which accepts nothing, leaves. Does not wait
@@ -467,6 +507,16 @@ impl Replica {
         let mut follower = self.follower.lock();
         follower.finish_building(&self.shared)?;
         follower.store_position(&self.shared)
+    }
+}
+
+/// The reason why a change that is in the log, or may be, is not applied here after such a step.
+fn reason_of_delay(applied: &Result<bool>) -> String {
+    match applied {
+        // Its own words say that nothing was changed, which is unknown.
+        Err(Error::LogUnavailable { reason }) => reason.clone(),
+        Err(error) => error.to_string(),
+        Ok(_) => "the change is in the log, and not applied here yet".into(),
     }
 }
 

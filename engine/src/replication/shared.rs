@@ -20,6 +20,9 @@ use crate::log_rows::note_doubt;
 use crate::model::NodeId;
 use crate::state::{State, TouchedCredentials};
 
+/// Time limit for applying a change of the log here; then its caller learns that it is not applied.
+pub(super) const APPLY_LIMIT: Duration = Duration::from_secs(10);
+
 /// A clock that is never set back: the time since a fixed moment.
 pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
@@ -70,6 +73,14 @@ pub struct ReplicaProgress {
     pub fresh_as_of: Option<Duration>,
 }
 
+/// An own frame that is not applied yet.
+pub(super) struct PendingFrame {
+    /// Changes in it.
+    pub(super) tickets: Vec<Arc<ChangeTicket>>,
+    /// Time at which it was known to be in the log.
+    pub(super) appended_at: Option<Duration>,
+}
+
 /// State of both ends.
 pub(super) struct ReplicaShared {
     pub(super) log: Arc<dyn Log>,
@@ -81,8 +92,8 @@ pub(super) struct ReplicaShared {
     pub(super) incarnation: u64,
     /// The last start before this one that has appended, as this data directory knows it.
     pub(super) start_before: Option<u64>,
-    /// Tickets of frames that are in the log, or may be.
-    pub(super) pending: Mutex<HashMap<u64, Vec<Arc<ChangeTicket>>>>,
+    /// Own frames that are in the log, or may be, by their number.
+    pub(super) pending: Mutex<HashMap<u64, PendingFrame>>,
     /// Number of the last entry that was applied and is shown.
     pub(super) applied: AtomicU64,
     /// Number of the last entry with its state applied: while there is no space for records
@@ -105,13 +116,23 @@ impl ReplicaShared {
     /// Stops the replica and fails all waiting callers with `problem`.
     pub(super) fn stop(&self, problem: String) -> Error {
         self.stopped.lock().get_or_insert_with(|| problem.clone());
-        for (_, tickets) in self.pending.lock().drain() {
-            for ticket in tickets {
+        for (_, frame) in self.pending.lock().drain() {
+            for ticket in frame.tickets {
                 let reason = problem.clone();
                 ticket.answer(Err(Error::LogUnanswered { reason }));
             }
         }
         Error::Cluster { problem }
+    }
+
+    /// Tells tasks that wait for frames of the log for too long that these are not applied yet.
+    pub(super) fn give_up_late(&self, reason: &str) {
+        let now = (self.clock)();
+        for frame in self.pending.lock().values() {
+            if frame.appended_at.is_some_and(|at| at + APPLY_LIMIT <= now) {
+                frame.tickets.iter().for_each(|it| it.give_up(reason));
+            }
+        }
     }
 
     /// Errors: rows of this node may be lost, or older than they were. Nothing is applied or

@@ -7,18 +7,42 @@ use std::sync::Arc;
 
 use super::change_log::ChangeLog;
 use super::frame::Event;
+use super::pending_change::PendingChange;
 use super::replica::Replica;
 use super::snapshot::SnapshotSummary;
-use super::ticket::{ChangeTicket, of_catalog, of_state};
+use super::ticket::{ChangeTicket, bytes_of, of_catalog, of_state};
 use crate::catalog::{CatalogEvent, CatalogOutcome, ExternalSorter, ImportSummary};
 use crate::error::Result;
-use crate::limits::{FRAME_DOWNLOADS_MAX, IMPORT_FRAMES_MAX, IMPORT_PART_BYTES_MAX};
+use crate::limits::{
+    FRAME_BYTES_MAX, FRAME_DOWNLOADS_MAX, IMPORT_FRAMES_MAX, IMPORT_PART_BYTES_MAX,
+};
 use crate::state::{Outcome, StateEvent};
 
 impl ChangeLog for Replica {
     fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
         let events = events.into_iter().map(Event::State).collect();
         self.change(events).map(of_state)
+    }
+
+    fn change_each(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
+        let mut outcomes = Vec::with_capacity(events.len());
+        let (mut part, mut part_bytes) = (Vec::new(), 0);
+        for event in events.into_iter().map(Event::State) {
+            let bytes = bytes_of(&event);
+            if FRAME_BYTES_MAX / 2 < part_bytes + bytes && !part.is_empty() {
+                outcomes.extend(of_state(self.change(std::mem::take(&mut part))?));
+                part_bytes = 0;
+            }
+            part_bytes += bytes;
+            part.push(event);
+        }
+        outcomes.extend(of_state(self.change(part)?));
+        Ok(outcomes)
+    }
+
+    fn submit_state(&self, events: Vec<StateEvent>) -> PendingChange {
+        let events = events.into_iter().map(Event::State).collect();
+        PendingChange::logged(self.enqueue(events))
     }
 
     fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {

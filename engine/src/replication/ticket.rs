@@ -1,13 +1,16 @@
 //! Changes of one caller that go through the log.
 
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
 use super::frame::Event;
 use crate::catalog::{CatalogEvent, CatalogOutcome};
+use crate::codec::{Codec, Encoder};
 use crate::error::{Error, Result};
-use crate::state::{Outcome, StateEvent};
+use crate::log_rows::FRAME_VERSION;
+use crate::state::Outcome;
 
 /// Result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,26 +23,26 @@ pub(crate) enum EventOutcome {
 pub(crate) struct ChangeTicket {
     pub(super) events: Mutex<Vec<Event>>,
     pub(super) events_count: usize,
-    /// Approximate size of the changes in a frame, in bytes.
+    /// Size of the changes in a frame, in bytes; 0 in a log without encoded frames.
     pub(super) bytes: usize,
     answer: Mutex<Answer>,
     answered: Condvar,
 }
 
 enum Answer {
-    Waiting,
+    /// With the task that waits for it, if one does.
+    Waiting(Option<Waker>),
     Given(Result<Vec<EventOutcome>>),
     Taken,
 }
 
 impl ChangeTicket {
-    pub(super) fn new(events: Vec<Event>) -> Self {
-        let bytes = events.iter().map(bytes_of).sum();
+    pub(super) fn new(events: Vec<Event>, bytes: usize) -> Self {
         Self {
             events_count: events.len(),
             events: Mutex::new(events),
             bytes,
-            answer: Mutex::new(Answer::Waiting),
+            answer: Mutex::new(Answer::Waiting(None)),
             answered: Condvar::new(),
         }
     }
@@ -47,9 +50,38 @@ impl ChangeTicket {
     /// Gives the answer, unless there is one already.
     pub(super) fn answer(&self, given: Result<Vec<EventOutcome>>) {
         let mut answer = self.answer.lock();
-        if matches!(*answer, Answer::Waiting) {
-            *answer = Answer::Given(given);
-            self.answered.notify_all();
+        let Answer::Waiting(task) = &mut *answer else {
+            return;
+        };
+        let task = task.take();
+        *answer = Answer::Given(given);
+        drop(answer);
+        self.answered.notify_all();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    /// Gives an error as the answer if a task waits for one. A thread that waits has a limit of its
+    /// own.
+    pub(super) fn give_up(&self, reason: &str) {
+        let has_task = matches!(*self.answer.lock(), Answer::Waiting(Some(_)));
+        if has_task {
+            let reason = reason.to_owned();
+            self.answer(Err(Error::LogUnanswered { reason }));
+        }
+    }
+
+    /// Takes the answer, or lets the task be woken when there is one.
+    pub(super) fn poll(&self, task: &Context<'_>) -> Poll<Result<Vec<EventOutcome>>> {
+        let mut answer = self.answer.lock();
+        match std::mem::replace(&mut *answer, Answer::Taken) {
+            Answer::Given(given) => Poll::Ready(given),
+            Answer::Waiting(_) => {
+                *answer = Answer::Waiting(Some(task.waker().clone()));
+                Poll::Pending
+            }
+            Answer::Taken => unreachable!("an answer is taken once"),
         }
     }
 
@@ -57,13 +89,13 @@ impl ChangeTicket {
     pub(super) fn take(&self, at_most: Duration) -> Option<Result<Vec<EventOutcome>>> {
         let mut answer = self.answer.lock();
         // A spurious wake-up only makes the caller return early.
-        if matches!(*answer, Answer::Waiting) {
+        if matches!(*answer, Answer::Waiting(_)) {
             self.answered.wait_for(&mut answer, at_most);
         }
         match std::mem::replace(&mut *answer, Answer::Taken) {
             Answer::Given(given) => Some(given),
-            Answer::Waiting => {
-                *answer = Answer::Waiting;
+            Answer::Waiting(task) => {
+                *answer = Answer::Waiting(task);
                 None
             }
             Answer::Taken => unreachable!("an answer is taken once"),
@@ -71,7 +103,7 @@ impl ChangeTicket {
     }
 
     pub(super) fn is_answered(&self) -> bool {
-        !matches!(*self.answer.lock(), Answer::Waiting)
+        !matches!(*self.answer.lock(), Answer::Waiting(_))
     }
 }
 
@@ -95,20 +127,18 @@ pub(super) fn of_catalog(outcomes: Vec<EventOutcome>) -> Vec<CatalogOutcome> {
     of_catalog.collect()
 }
 
-/// Approximate size of an event in a frame, in bytes; never too small.
-fn bytes_of(event: &Event) -> usize {
+/// Size of an event in a frame, in bytes; never too small.
+pub(super) fn bytes_of(event: &Event) -> usize {
     const ID_BYTES: usize = 24;
-    const ROW_BYTES: usize = 48;
     match event {
+        // Not encoded a second time: an import puts millions.
         Event::Catalog(CatalogEvent::PutRecord(_, stored)) => ID_BYTES + stored.len(),
         Event::Catalog(_) => ID_BYTES,
-        Event::State(StateEvent::AggregateDownloads(aggregate)) => {
-            let rows = aggregate.records.len() + aggregate.usage.len();
-            (rows + aggregate.parts.len() + aggregate.forgotten.len()) * ROW_BYTES
+        Event::State(_) | Event::Beat(_) | Event::Departure(_) => {
+            let mut out = Encoder::new(FRAME_VERSION);
+            event.put(&mut out);
+            out.finish().len()
         }
-        Event::State(StateEvent::AddUsage(batch)) => batch.deltas.len() * ROW_BYTES,
-        // Texts of accounts and keys are bounded.
-        Event::State(_) | Event::Beat(_) | Event::Departure(_) => 1024,
     }
 }
 
@@ -124,32 +154,5 @@ pub(super) fn repeat(error: &Error) -> Error {
         other => Error::Cluster {
             problem: other.to_string(),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::limits::{FRAME_BYTES_MAX, USAGE_DELTAS_MAX};
-    use crate::model::{ApiKeyId, Day, Timestamp, Usage};
-    use crate::state::{UsageBatch, UsageDelta};
-
-    #[test]
-    fn the_largest_batch_of_usage_fits_a_frame() {
-        let largest = UsageDelta {
-            api_key: Some(ApiKeyId(u64::MAX)),
-            day: Day(20_000),
-            usage: Usage {
-                requests: u64::MAX,
-                ..Usage::default()
-            },
-            last_used_at: Timestamp::from_seconds(1_700_000_000),
-        };
-        let batch = UsageBatch {
-            number: u64::MAX,
-            deltas: vec![largest; USAGE_DELTAS_MAX],
-        };
-        let event = Event::State(StateEvent::AddUsage(batch));
-        assert!(bytes_of(&event) <= FRAME_BYTES_MAX / 2);
     }
 }

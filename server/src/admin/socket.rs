@@ -82,10 +82,10 @@ async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Respons
         Err(error) => return rejection(StatusCode::BAD_REQUEST, &error.to_string()),
     };
     let control = service.control.clone();
-    let executed = control.run(WorkKind::Administration, move || {
+    let executed = control.run_waiting(WorkKind::Administration, async move {
         let started = service.clock.now();
         let operations = Operations::of_service(&service, Actor::CommandLine);
-        let executed = execute_named(&operations, &name, &arguments);
+        let executed = execute_named(&operations, &name, &arguments).await;
         trace(&service, name.into(), started, executed.is_err());
         executed
     });

@@ -15,6 +15,7 @@ use super::output::Reply;
 use crate::admin::{Client, SOCKET_NAME};
 use crate::config::Config;
 use crate::ops::{Operation, Operations, to_json};
+use crate::runtime::block_on;
 use crate::service::{Actor, Credentials};
 
 /// Pause before a data directory that is in use is tried again.
@@ -136,7 +137,7 @@ impl Access {
                     now,
                     effective_now: now.max(opened.engine.usage().latest_moment()?),
                 };
-                to_json(&operation.execute(&operations)?)
+                to_json(&block_on(operation.execute(&operations))?)
             }
         };
         Ok(Reply::from_json(json))

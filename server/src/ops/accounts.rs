@@ -20,9 +20,9 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
 
 impl Operations<'_> {
     /// Creates an account. Errors: [`OperationRejection::EmailTaken`].
-    pub fn create_account(&self, account: NewAccount) -> Result<Account, OperationError> {
+    pub async fn create_account(&self, account: NewAccount) -> Result<Account, OperationError> {
         let email = account.email.clone();
-        match self.change(Change::CreateAccount(account))? {
+        match self.change(Change::CreateAccount(account)).await? {
             Outcome::Account(account) => Ok(account),
             _ => Err(OperationRejection::EmailTaken(email).into()),
         }
@@ -31,14 +31,14 @@ impl Operations<'_> {
     /// Changes the role of an account. Does nothing if there is no such account.
     ///
     /// Errors: [`OperationRejection::LastAdministrator`].
-    pub fn set_role(&self, id: AccountId, role: Role) -> Result<(), OperationError> {
+    pub async fn set_role(&self, id: AccountId, role: Role) -> Result<(), OperationError> {
         // Held until the change is made: otherwise two administrators could demote each other at
         // the same time, since each would find the other one in office.
-        let _turn = self.credentials.administering();
+        let _turn = self.credentials.administering().await;
         if role == Role::User {
             self.ensure_administrator_but(id)?;
         }
-        self.change(Change::SetRole(id, role))?;
+        self.change(Change::SetRole(id, role)).await?;
         Ok(())
     }
 
@@ -46,12 +46,16 @@ impl Operations<'_> {
     /// nothing if there is no such account.
     ///
     /// Errors: [`OperationRejection::LastAdministrator`].
-    pub fn set_disabled(&self, id: AccountId, is_disabled: bool) -> Result<(), OperationError> {
-        let _turn = self.credentials.administering();
+    pub async fn set_disabled(
+        &self,
+        id: AccountId,
+        is_disabled: bool,
+    ) -> Result<(), OperationError> {
+        let _turn = self.credentials.administering().await;
         if is_disabled {
             self.ensure_administrator_but(id)?;
         }
-        self.change(Change::SetDisabled(id, is_disabled))?;
+        self.change(Change::SetDisabled(id, is_disabled)).await?;
         Ok(())
     }
 
@@ -59,22 +63,22 @@ impl Operations<'_> {
     /// no such account.
     ///
     /// Errors: [`OperationRejection::LastAdministrator`].
-    pub fn delete_account(&self, id: AccountId) -> Result<(), OperationError> {
-        let _turn = self.credentials.administering();
+    pub async fn delete_account(&self, id: AccountId) -> Result<(), OperationError> {
+        let _turn = self.credentials.administering().await;
         self.ensure_administrator_but(id)?;
-        self.change(Change::DeleteAccount(id))?;
+        self.change(Change::DeleteAccount(id)).await?;
         Ok(())
     }
 
     /// Lets an account sign in with its password only. Does nothing if there is no such account.
-    pub fn turn_off_second_step(&self, id: AccountId) -> Result<(), OperationError> {
-        self.change(Change::SetSecondStep(id, None))?;
+    pub async fn turn_off_second_step(&self, id: AccountId) -> Result<(), OperationError> {
+        self.change(Change::SetSecondStep(id, None)).await?;
         Ok(())
     }
 
     /// Opens registration to everybody, or restricts it to invited people.
-    pub fn set_registration(&self, is_open: bool) -> Result<(), OperationError> {
-        self.change(Change::SetRegistration(is_open))?;
+    pub async fn set_registration(&self, is_open: bool) -> Result<(), OperationError> {
+        self.change(Change::SetRegistration(is_open)).await?;
         Ok(())
     }
 
@@ -152,17 +156,18 @@ impl Operation for CreateAccount {
     const NAME: &'static str = "account/create";
     type Answer = AccountListed;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
         let email = valid_email(&self.email)?;
         let Some(role) = Role::parse(&self.role) else {
             return Err(OperationRejection::InvalidRole(self.role).into());
         };
-        let account = operations.create_account(NewAccount {
+        let account = NewAccount {
             email,
             display_name: String::new(),
             role,
             password_hash: self.password_hash,
-        })?;
+        };
+        let account = operations.create_account(account).await?;
         Ok(operations.account_listed(&account))
     }
 }
@@ -176,7 +181,7 @@ impl Operation for ListAccounts {
     const NAME: &'static str = "account/list";
     type Answer = Vec<AccountListed>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
         let accounts = operations.engine.accounts().all();
         let listed = accounts
             .iter()
@@ -208,9 +213,11 @@ impl Operation for SetAccountPassword {
     const NAME: &'static str = "account/password";
     type Answer = PasswordSet;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<PasswordSet, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<PasswordSet, OperationError> {
         let account = operations.known_account(&self.email)?;
-        operations.change(Change::SetPassword(account.id, self.password_hash))?;
+        operations
+            .change(Change::SetPassword(account.id, self.password_hash))
+            .await?;
         Ok(PasswordSet {
             id: account.id.0,
             email: account.email.as_str().to_owned(),
@@ -230,9 +237,9 @@ impl Operation for DisableAccount {
     const NAME: &'static str = "account/disable";
     type Answer = AccountListed;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
         let account = operations.known_account(&self.email)?;
-        operations.set_disabled(account.id, true)?;
+        operations.set_disabled(account.id, true).await?;
         let account = operations.known_account(&self.email)?;
         Ok(operations.account_listed(&account))
     }
@@ -250,10 +257,10 @@ impl Operation for DeleteAccount {
     const NAME: &'static str = "account/delete";
     type Answer = AccountListed;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
         let account = operations.known_account(&self.email)?;
         let listed = operations.account_listed(&account);
-        operations.delete_account(account.id)?;
+        operations.delete_account(account.id).await?;
         Ok(listed)
     }
 }
@@ -270,9 +277,9 @@ impl Operation for TurnOffTotp {
     const NAME: &'static str = "account/totp-off";
     type Answer = AccountListed;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
         let account = operations.known_account(&self.email)?;
-        operations.turn_off_second_step(account.id)?;
+        operations.turn_off_second_step(account.id).await?;
         Ok(operations.account_listed(&account))
     }
 }
@@ -300,7 +307,7 @@ impl Operation for ListSecondSteps {
     const NAME: &'static str = "account/second-steps";
     type Answer = Vec<SecondStepListed>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
         let accounts = operations.engine.accounts();
         let key = SealingKey::of(operations.engine)?;
         let listed = accounts

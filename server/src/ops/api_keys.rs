@@ -46,7 +46,10 @@ impl Operations<'_> {
     ///
     /// Errors: it has no scopes, its expiry has passed, its owner has too many keys or no longer
     /// exists.
-    pub fn create_api_key(&self, draft: &KeyDraft) -> Result<(ApiKey, String), OperationError> {
+    pub async fn create_api_key(
+        &self,
+        draft: &KeyDraft,
+    ) -> Result<(ApiKey, String), OperationError> {
         if draft.scopes == Scopes::NONE {
             return Err(OperationRejection::NoScopes.into());
         }
@@ -63,10 +66,11 @@ impl Operations<'_> {
             expires_at,
         };
         let bound = draft.account.and_then(|owner| self.bound_of(owner));
-        let outcome = self.change(match bound {
+        let change = match bound {
             Some(bound) => Change::CreateApiKeyWithin(new, bound),
             None => Change::CreateApiKey(new),
-        })?;
+        };
+        let outcome = self.change(change).await?;
         match outcome {
             Outcome::ApiKey(api_key) => Ok((api_key, text)),
             refused => Err(room_rejection(&refused, bound)
@@ -76,28 +80,29 @@ impl Operations<'_> {
     }
 
     /// Changes the name of an API key. The key stays valid throughout.
-    pub fn rename_api_key(&self, id: ApiKeyId, name: &KeyName) -> Result<(), OperationError> {
+    pub async fn rename_api_key(&self, id: ApiKeyId, name: &KeyName) -> Result<(), OperationError> {
         self.known_key(id)?;
-        self.change(Change::RenameApiKey(id, name.as_str().to_owned()))?;
+        self.change(Change::RenameApiKey(id, name.as_str().to_owned()))
+            .await?;
         Ok(())
     }
 
     /// Gives an API key a rate limit of its own, or with `None` the server's again. It holds from
     /// the next request on.
-    pub fn set_api_key_limit(
+    pub async fn set_api_key_limit(
         &self,
         id: ApiKeyId,
         limit: Option<RateLimit>,
     ) -> Result<(), OperationError> {
         self.known_key(id)?;
-        self.change(Change::SetApiKeyLimit(id, limit))?;
+        self.change(Change::SetApiKeyLimit(id, limit)).await?;
         Ok(())
     }
 
     /// Revokes an API key for good: no request that starts after this returns is served with it.
-    pub fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, OperationError> {
+    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, OperationError> {
         let api_key = self.known_key(id)?;
-        self.change(Change::RevokeApiKey(id))?;
+        self.change(Change::RevokeApiKey(id)).await?;
         Ok(api_key)
     }
 
@@ -105,9 +110,12 @@ impl Operations<'_> {
     /// stored. The previous feed key ends.
     ///
     /// Errors: the account no longer exists.
-    pub fn replace_feed_key(&self, owner: AccountId) -> Result<(ApiKey, String), OperationError> {
+    pub async fn replace_feed_key(
+        &self,
+        owner: AccountId,
+    ) -> Result<(ApiKey, String), OperationError> {
         let text = new_api_key_text();
-        let outcome = self.change(Change::ReplaceFeedKey(NewApiKey {
+        let replaced = Change::ReplaceFeedKey(NewApiKey {
             account: Some(owner),
             name: FEED_KEY_NAME.to_owned(),
             digest: api_key_digest(&text),
@@ -115,8 +123,8 @@ impl Operations<'_> {
             scopes: Scopes::NONE,
             limit: None,
             expires_at: None,
-        }))?;
-        match outcome {
+        });
+        match self.change(replaced).await? {
             Outcome::ApiKey(api_key) => Ok((api_key, text)),
             _ => Err(OperationRejection::OwnerLost.into()),
         }
@@ -127,7 +135,7 @@ impl Operations<'_> {
     ///
     /// Errors: the key is revoked, or was rolled before; it has expired; the new expiry has passed;
     /// its owner has too many keys.
-    pub fn roll_api_key(
+    pub async fn roll_api_key(
         &self,
         id: ApiKeyId,
         grace_days: u32,
@@ -148,7 +156,7 @@ impl Operations<'_> {
         let text = new_api_key_text();
         let grace_seconds = i64::from(grace_days) * SECONDS_PER_DAY;
         let bound = old.account.and_then(|owner| self.bound_of(owner));
-        let outcome = self.change(Change::RenewApiKey(KeyRenewal {
+        let renewed = Change::RenewApiKey(KeyRenewal {
             roll: KeyRoll {
                 old: id,
                 digest: api_key_digest(&text),
@@ -157,8 +165,8 @@ impl Operations<'_> {
             },
             expires_at,
             bound,
-        }))?;
-        match outcome {
+        });
+        match self.change(renewed).await? {
             Outcome::ApiKey(api_key) => Ok((api_key, text)),
             refused => Err(room_rejection(&refused, bound)
                 .unwrap_or(OperationRejection::KeyRevoked(id))
@@ -291,7 +299,7 @@ impl Operation for CreateKey {
     const NAME: &'static str = "key/create";
     type Answer = KeyCreated;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<KeyCreated, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<KeyCreated, OperationError> {
         let name = KeyName::parse(&self.name).ok_or(OperationRejection::InvalidKeyName)?;
         let account = match &self.account {
             Some(email) => Some(operations.usable_account(email)?),
@@ -308,13 +316,14 @@ impl Operation for CreateKey {
             None => None,
         };
         let expiry = expiry_at(self.expires_at)?;
-        let (api_key, text) = operations.create_api_key(&KeyDraft {
+        let draft = KeyDraft {
             name,
             account: account.map(|account| account.id),
             scopes,
             limit,
             expiry,
-        })?;
+        };
+        let (api_key, text) = operations.create_api_key(&draft).await?;
         Ok(operations.created(api_key, text))
     }
 }
@@ -328,7 +337,7 @@ impl Operation for ListKeys {
     const NAME: &'static str = "key/list";
     type Answer = Vec<KeyListed>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
         operations
             .engine
             .usage()
@@ -350,7 +359,7 @@ impl Operation for ShowKey {
     const NAME: &'static str = "key/show";
     type Answer = KeyShown;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<KeyShown, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<KeyShown, OperationError> {
         let api_key = operations.known_key(ApiKeyId(self.id))?;
         let engine = operations.engine;
         let (from, today) = operations.usage_days();
@@ -393,8 +402,8 @@ impl Operation for RevokeKey {
     const NAME: &'static str = "key/revoke";
     type Answer = KeyRevoked;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<KeyRevoked, OperationError> {
-        let api_key = operations.revoke_api_key(ApiKeyId(self.id))?;
+    async fn execute(self, operations: &Operations<'_>) -> Result<KeyRevoked, OperationError> {
+        let api_key = operations.revoke_api_key(ApiKeyId(self.id)).await?;
         Ok(KeyRevoked {
             id: self.id,
             name: api_key.name,
@@ -427,7 +436,7 @@ impl Operation for SetKeyLimit {
     const NAME: &'static str = "key/limit";
     type Answer = KeyLimitSet;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<KeyLimitSet, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<KeyLimitSet, OperationError> {
         let limit = match self.limit {
             Some(text) => {
                 Some(RateLimit::parse(&text).ok_or(OperationRejection::InvalidLimit(text))?)
@@ -435,7 +444,7 @@ impl Operation for SetKeyLimit {
             None => None,
         };
         let id = ApiKeyId(self.id);
-        operations.set_api_key_limit(id, limit)?;
+        operations.set_api_key_limit(id, limit).await?;
         let api_key = operations.known_key(id)?;
         Ok(KeyLimitSet {
             id: self.id,
@@ -472,10 +481,10 @@ impl Operation for RollKey {
     const NAME: &'static str = "key/roll";
     type Answer = KeyRolled;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<KeyRolled, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<KeyRolled, OperationError> {
         let id = ApiKeyId(self.id);
         let expiry = expiry_at(self.expires_at)?;
-        let (api_key, text) = operations.roll_api_key(id, self.grace_days, expiry)?;
+        let (api_key, text) = operations.roll_api_key(id, self.grace_days, expiry).await?;
         let old_ends_at = operations.known_key(id)?.revoked_at;
         Ok(KeyRolled {
             created: operations.created(api_key, text),

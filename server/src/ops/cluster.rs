@@ -70,7 +70,7 @@ impl Operation for ReadCluster {
     const NAME: &'static str = "cluster/status";
     type Answer = ClusterRead;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<ClusterRead, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<ClusterRead, OperationError> {
         let running = operations.service.and_then(|service| service.cluster());
         if let Some(node) = running {
             return Ok(ClusterRead::of(&node.state()));
@@ -138,7 +138,7 @@ impl Operation for WriteSnapshot {
     const NAME: &'static str = "cluster/snapshot";
     type Answer = SnapshotWritten;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<SnapshotWritten, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<SnapshotWritten, OperationError> {
         let (engine, config) = (operations.engine, &operations.config);
         let position = engine.log_position();
         let position = position.ok_or(OperationRejection::NotInCluster)?;
@@ -192,12 +192,13 @@ impl Operation for ForgetNode {
     const NAME: &'static str = "cluster/forget";
     type Answer = NodeForgotten;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<NodeForgotten, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<NodeForgotten, OperationError> {
         let running = operations.service.and_then(|service| service.cluster());
         let own = match running {
             Some(node) => Arc::clone(node),
             None => attach(operations.engine, &operations.config)?,
         };
+        let is_running = running.is_some();
         let state = own.state().replica;
         let is_meant =
             |it: &&NodeStatus| it.node.to_string() == self.node || it.beat.name == self.node;
@@ -206,7 +207,12 @@ impl Operation for ForgetNode {
             [it] if it.node == state.node => OperationRejection::OwnNode,
             [it] => {
                 let (node, name) = (it.node.to_string(), it.beat.name.clone());
-                if own.forget(it.node)? {
+                let is_forgotten = if is_running {
+                    own.forget(it.node).await?
+                } else {
+                    own.forget_alone(it.node)?
+                };
+                if is_forgotten {
                     return Ok(NodeForgotten { node, name });
                 }
                 OperationRejection::NodeHeard(self.node)

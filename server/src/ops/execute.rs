@@ -20,14 +20,14 @@ static OPERATIONS: [&[OperationEntry]; 9] = [
 /// Executes the operation of this name. Arguments and answer are JSON.
 ///
 /// Errors: there is no such operation, it does not take these arguments, or it fails.
-pub fn execute_named(
+pub async fn execute_named(
     operations: &Operations<'_>,
     name: &str,
     arguments: &[u8],
 ) -> Result<String, OperationError> {
     let mut entries = OPERATIONS.into_iter().flatten();
     match entries.find(|entry| entry.name == name) {
-        Some(entry) => (entry.execute)(operations, arguments),
+        Some(entry) => (entry.execute)(operations, arguments).await,
         None => Err(OperationError::UnknownOperation(name.to_owned())),
     }
 }

@@ -1,7 +1,7 @@
 //! Operations on stored files: show, forget.
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::{CachedFile, ReleaseId};
+use subcat_engine::{CachedFile, Outcome, ReleaseId, StateEvent};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
@@ -20,12 +20,19 @@ impl Operations<'_> {
 
     /// Forgets the stored file of a release: the next download fetches it anew. One that an import
     /// brought is forgotten only by force.
-    pub fn forget_file(&self, release: &ReleaseId, force: bool) -> Result<(), OperationError> {
+    pub async fn forget_file(
+        &self,
+        release: &ReleaseId,
+        force: bool,
+    ) -> Result<(), OperationError> {
         let known = self.engine.files().cached_file(release);
         if !force && known.is_some_and(|file| file.is_brought) {
             return Err(OperationRejection::BroughtFile(release.clone()).into());
         }
-        if !self.engine.files().forget(release)? {
+        let forgotten = self
+            .engine
+            .submit(vec![StateEvent::ForgetFile(release.clone())]);
+        if forgotten.await? != [Outcome::Done] {
             return Err(OperationRejection::UnknownFile(release.clone()).into());
         }
         tracing::info!(%release, actor = self.actor.as_str(), "a stored file was forgotten");
@@ -64,7 +71,7 @@ impl Operation for ShowFile {
     const NAME: &'static str = "file/show";
     type Answer = FileShown;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<FileShown, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<FileShown, OperationError> {
         let release = parsed(self.release)?;
         let file = operations.stored_file(&release)?;
         let sha256 = file.content.to_string();
@@ -102,9 +109,9 @@ impl Operation for ForgetFile {
     const NAME: &'static str = "file/forget";
     type Answer = FileForgotten;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<FileForgotten, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<FileForgotten, OperationError> {
         let release = parsed(self.release)?;
-        operations.forget_file(&release, self.force)?;
+        operations.forget_file(&release, self.force).await?;
         Ok(FileForgotten {
             release: release.as_str().to_owned(),
         })

@@ -74,7 +74,7 @@ impl Operation for ListPaths {
     const NAME: &'static str = "import/paths";
     type Answer = Vec<PathRow>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Vec<PathRow>, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Vec<PathRow>, OperationError> {
         let files = operations.engine.files();
         let found = files.imported_paths(self.folder, &self.after, self.count_max)?;
         Ok(found.into_iter().map(PathRow::from).collect())
@@ -102,7 +102,7 @@ impl Operation for RememberPaths {
     const NAME: &'static str = "import/remember";
     type Answer = PathsRemembered;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<PathsRemembered, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<PathsRemembered, OperationError> {
         let paths: Vec<ImportedPath> = self.paths.into_iter().map(ImportedPath::from).collect();
         operations
             .engine
@@ -137,7 +137,7 @@ impl Operation for ForgetPaths {
     const NAME: &'static str = "import/forget";
     type Answer = PathsForgotten;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<PathsForgotten, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<PathsForgotten, OperationError> {
         let mut ids: Vec<RecordId> = self.records.into_iter().map(RecordId::from_bytes).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -37,12 +37,12 @@ impl Operations<'_> {
     /// Ends a link, by the id that lists show.
     ///
     /// Errors: [`OperationRejection::UnknownLink`].
-    pub fn withdraw_link(&self, id: &str) -> Result<OneTimeLink, OperationError> {
+    pub async fn withdraw_link(&self, id: &str) -> Result<OneTimeLink, OperationError> {
         let links = self.engine.accounts().links()?;
         let Some(link) = links.into_iter().find(|link| link_id(link) == id) else {
             return Err(OperationRejection::UnknownLink(id.to_owned()).into());
         };
-        self.change(Change::WithdrawLink(link.digest))?;
+        self.change(Change::WithdrawLink(link.digest)).await?;
         Ok(link)
     }
 
@@ -99,7 +99,7 @@ impl Operation for ListLinks {
     const NAME: &'static str = "link/list";
     type Answer = Vec<LinkListed>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
         let links = operations.links()?;
         let listed = links.iter().map(|link| operations.link_listed(link));
         Ok(listed.collect())
@@ -118,8 +118,8 @@ impl Operation for WithdrawLink {
     const NAME: &'static str = "link/withdraw";
     type Answer = LinkListed;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<LinkListed, OperationError> {
-        let link = operations.withdraw_link(&self.id)?;
+    async fn execute(self, operations: &Operations<'_>) -> Result<LinkListed, OperationError> {
+        let link = operations.withdraw_link(&self.id).await?;
         Ok(operations.link_listed(&link))
     }
 }

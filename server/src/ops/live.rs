@@ -64,7 +64,7 @@ impl Operation for ReadLive {
     const NAME: &'static str = "live";
     type Answer = LiveRead;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<LiveRead, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<LiveRead, OperationError> {
         let service = operations.service.ok_or(OperationRejection::NoServer)?;
         Ok(LiveRead::of(service))
     }

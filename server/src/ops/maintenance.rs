@@ -72,7 +72,7 @@ impl Operation for ReadStats {
     const NAME: &'static str = "stats";
     type Answer = StatsRead;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<StatsRead, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<StatsRead, OperationError> {
         if !operations.is_running() {
             // Reading the files delays no client here; in a server the scrubber measures them.
             operations.engine.measure_stores()?;
@@ -117,7 +117,7 @@ impl Operation for VerifyCatalog {
     /// All problems found, repaired or not.
     type Answer = Vec<Finding>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Vec<Finding>, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Vec<Finding>, OperationError> {
         if self.is_repairing && operations.is_running() {
             return Err(OperationRejection::RepairWhileRunning.into());
         }
@@ -164,7 +164,7 @@ impl Operation for BackUpCatalog {
     const NAME: &'static str = "backup";
     type Answer = BackupMade;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<BackupMade, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<BackupMade, OperationError> {
         let engine = operations.engine;
         let destination = Path::new(&self.destination);
         ensure_outside(destination, &operations.config.data)?;
@@ -217,7 +217,10 @@ impl Operation for CompactStores {
     const NAME: &'static str = "compact";
     type Answer = Vec<CompactedStore>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Vec<CompactedStore>, OperationError> {
+    async fn execute(
+        self,
+        operations: &Operations<'_>,
+    ) -> Result<Vec<CompactedStore>, OperationError> {
         Ok(operations.engine.compact()?)
     }
 }
@@ -235,7 +238,7 @@ impl Operation for ExplainSearch {
     /// The steps of the search, in several lines of text.
     type Answer = String;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<String, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<String, OperationError> {
         let has_imdb_id = operations.config.compat.imdb_id_alias;
         let request = search_request(&self.query_string, has_imdb_id)
             .map_err(OperationRejection::InvalidSearch)?;
@@ -255,7 +258,7 @@ impl Operation for ReloadSettings {
     const NAME: &'static str = "reload";
     type Answer = Reloaded;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Reloaded, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Reloaded, OperationError> {
         let reloaded = operations.service.and_then(Service::reload);
         let reloaded = reloaded.ok_or(OperationRejection::NotRunning)?;
         Ok(reloaded.map_err(OperationRejection::InvalidSettings)?)

@@ -1,5 +1,6 @@
 //! An operation: its arguments, its execution, its answer.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -15,14 +16,20 @@ use crate::service::{Actor, Credentials, Service};
 /// A subcommand sends it to the running server as `POST /NAME` with the arguments as a JSON object,
 /// or executes it on the catalog that it has opened itself. Both give the same answer, and its JSON
 /// is what `--json` prints.
-pub trait Operation: Serialize + DeserializeOwned {
+pub trait Operation: Serialize + DeserializeOwned + Send {
     /// Name of the operation, such as `key/create`.
     const NAME: &'static str;
     /// The answer.
     type Answer: Serialize + DeserializeOwned;
 
-    /// Executes it. Errors: nothing was changed, unless the error says otherwise.
-    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError>;
+    /// Executes it. Blocks the thread that polls while it reads and works; waits for other machines
+    /// as a task.
+    ///
+    /// Errors: nothing was changed, unless the error says otherwise.
+    fn execute(
+        self,
+        operations: &Operations<'_>,
+    ) -> impl Future<Output = Result<Self::Answer, OperationError>> + Send;
 }
 
 /// An open catalog and everything else that operations need.
@@ -64,8 +71,9 @@ impl<'a> Operations<'a> {
     }
 
     /// Changes accounts or keys, and records that in the audit log.
-    pub(super) fn change(&self, change: Change) -> subcat_engine::Result<Outcome> {
-        self.credentials.change(change, self.actor, self.now)
+    pub(super) async fn change(&self, change: Change) -> subcat_engine::Result<Outcome> {
+        let changed = self.credentials.change(change, self.actor, self.now);
+        changed.await
     }
 }
 
@@ -73,20 +81,26 @@ impl<'a> Operations<'a> {
 pub(super) struct OperationEntry {
     pub(super) name: &'static str,
     /// Executes the operation with these arguments, in JSON, and returns its answer, in JSON.
-    pub(super) execute: fn(&Operations<'_>, &[u8]) -> Result<String, OperationError>,
+    pub(super) execute: ExecuteFn,
 }
+
+/// Executes an operation with its arguments.
+type ExecuteFn = for<'o> fn(&'o Operations<'_>, &'o [u8]) -> ExecutedJson<'o>;
+
+/// The answer of an operation in JSON, once it is executed.
+type ExecutedJson<'o> = Pin<Box<dyn Future<Output = Result<String, OperationError>> + Send + 'o>>;
 
 impl OperationEntry {
     /// The entry of one type of operations.
-    pub(super) const fn of<O: Operation>() -> Self {
+    pub(super) const fn of<O: Operation + 'static>() -> Self {
         Self {
             name: O::NAME,
-            execute: execute_json::<O>,
+            execute: |operations, arguments| Box::pin(execute_json::<O>(operations, arguments)),
         }
     }
 }
 
-fn execute_json<O: Operation>(
+async fn execute_json<O: Operation>(
     operations: &Operations<'_>,
     arguments: &[u8],
 ) -> Result<String, OperationError> {
@@ -95,7 +109,7 @@ fn execute_json<O: Operation>(
             name: O::NAME,
             source,
         })?;
-    let answer = operation.execute(operations)?;
+    let answer = operation.execute(operations).await?;
     Ok(to_json(&answer))
 }
 

@@ -37,7 +37,7 @@ impl Operation for SetRecordActive {
     const NAME: &'static str = "record/set";
     type Answer = RecordSet;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<RecordSet, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<RecordSet, OperationError> {
         let id = record_id(&self.id)?;
         if !operations.engine.catalog().set_active(id, self.is_active)? {
             return Err(OperationRejection::UnknownRecords(RecordIds(vec![id])).into());
@@ -63,7 +63,7 @@ impl Operation for ShowRecord {
     /// add to upstream's.
     type Answer = Map<String, Value>;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
         let id = record_id(&self.id)?;
         let Some(record) = operations.engine.catalog().stored_record(id)? else {
             return Err(OperationRejection::UnknownRecords(RecordIds(vec![id])).into());
@@ -98,7 +98,7 @@ impl Operation for DeleteRecords {
     const NAME: &'static str = "record/delete";
     type Answer = RecordsDeleted;
 
-    fn execute(self, operations: &Operations<'_>) -> Result<RecordsDeleted, OperationError> {
+    async fn execute(self, operations: &Operations<'_>) -> Result<RecordsDeleted, OperationError> {
         let mut ids = Vec::with_capacity(self.ids.len());
         for id in &self.ids {
             ids.push(record_id(id)?);

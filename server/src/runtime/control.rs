@@ -45,6 +45,19 @@ impl ControlHandle {
         self.pools.run(&self.runtime, kind, work).await
     }
 
+    /// Runs a job that blocks a thread while it works, and waits for other machines as a task. It
+    /// runs to its end even if the caller leaves before.
+    ///
+    /// Errors: it panicked, or the runtime is ending.
+    pub async fn run_waiting<J>(&self, kind: WorkKind, job: J) -> Result<J::Output, JoinError>
+    where
+        J: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let (pools, runtime) = (Arc::clone(&self.pools), self.runtime.clone());
+        let job = async move { pools.run_waiting(&runtime, kind, job).await };
+        self.runtime.spawn(job).await?
+    }
+
     /// Runs blocking work that no caller waits for.
     pub fn detach(&self, kind: WorkKind, work: impl FnOnce() + Send + 'static) {
         let handle = self.clone();

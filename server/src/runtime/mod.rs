@@ -5,6 +5,7 @@
 //! connections of its own; slow work runs on the control runtime, which has its own threads.
 
 mod admin_listener;
+mod block_on;
 mod body;
 mod client_network;
 mod clock;
@@ -29,12 +30,14 @@ mod process_signals;
 mod public_listeners;
 mod ring;
 mod service_manager;
+mod task_signal;
 mod single_flight;
 mod transport;
 mod work_pools;
 mod worker;
 
 pub use admin_listener::{AdminListener, AdminServer, ask_socket};
+pub use block_on::block_on;
 pub use body::{Body, BodyRejection, Content, RequestBody};
 pub use client_network::ClientNetwork;
 pub use clock::{Clock, Moment, SystemClock};
@@ -52,4 +55,5 @@ pub use process_signals::{ServerSignal, ServerSignals, StopSignals};
 pub use public_listeners::{LOCAL_PEER, PublicListeners, is_local_peer};
 pub use service_manager::{InheritedSockets, ServiceManager};
 pub(crate) use single_flight::{Joined, SingleFlight, result_of};
+pub use task_signal::TaskSignal;
 pub use work_pools::{PoolState, WorkKind};

@@ -2,15 +2,20 @@
 //! another.
 //!
 //! A job waits for a permit of its kind as a task, and then has a thread at once: the runtime has
-//! as many blocking threads as there are permits. A no-op runs through each pool at intervals. If
+//! as many blocking threads as there are permits. A job that waits for other machines is a future:
+//! it has a permit and a thread while it works, and neither while it waits.
+//!
+//! A no-op runs through each pool at intervals. If
 //! it does not return, and no other job of the pool ends either, the pool is stalled.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinError;
 use tokio::time;
 
@@ -30,7 +35,7 @@ pub(super) const STALL_LIMIT: Duration = Duration::from_secs(90);
 pub enum WorkKind {
     /// Reading the data of a page.
     Pages,
-    /// Changes that pages make. In a cluster they wait for its log.
+    /// Changes that pages make.
     Changes,
     /// Compression of files, and looks into them.
     Decoding,
@@ -180,6 +185,36 @@ impl WorkPools {
         runtime.spawn_blocking(job).await
     }
 
+    /// Runs a job that waits now and then. It is polled on a blocking thread, once its kind has a
+    /// permit for it; while it waits it has neither. It runs to its end only if the caller does not
+    /// leave before.
+    ///
+    /// Errors: it panicked, or the runtime is ending.
+    pub(super) async fn run_waiting<J>(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        kind: WorkKind,
+        job: J,
+    ) -> Result<J::Output, JoinError>
+    where
+        J: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let woken = Arc::new(WokenJob::default());
+        let mut job: Pin<Box<J>> = Box::pin(job);
+        loop {
+            let waker = Waker::from(Arc::clone(&woken));
+            let poll = move || {
+                let polled = job.as_mut().poll(&mut Context::from_waker(&waker));
+                (job, polled)
+            };
+            match self.run(runtime, kind, poll).await? {
+                (_, Poll::Ready(output)) => return Ok(output),
+                (waiting, Poll::Pending) => job = waiting,
+            }
+            woken.0.notified().await;
+        }
+    }
+
     /// Sends a no-op through each pool, again and again. Ends with the runtime.
     pub(super) fn watch(self: &Arc<Self>, runtime: &Handle) {
         for kind in WorkKind::ALL {
@@ -219,6 +254,16 @@ impl PoolJobs {
             running_count: self.started.len(),
             is_stalled: stall_limit <= waits && stall_limit <= since(self.last_end),
         }
+    }
+}
+
+/// The wake-up of a job that waits; one that comes before the wait is not lost.
+#[derive(Default)]
+struct WokenJob(Notify);
+
+impl Wake for WokenJob {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
     }
 }
 
@@ -305,6 +350,52 @@ mod tests {
             }
             drop(held);
         }
+    }
+
+    /// Far more jobs than the pool has threads wait for one event; each works before and after.
+    #[test]
+    fn jobs_that_wait_hold_no_thread() {
+        let control = Control::start().unwrap();
+        let kind = WorkKind::Changes;
+        let (go, gone) = tokio::sync::watch::channel(false);
+        let (begin, begun) = mpsc::channel();
+        let waiting: Vec<_> = (0..kind.jobs_max() * 20)
+            .map(|number| {
+                let (mut gone, begin) = (gone.clone(), begin.clone());
+                let handle = control.handle();
+                control.handle().spawn(async move {
+                    let job = async move {
+                        begin.send(()).unwrap();
+                        gone.wait_for(|is_gone| *is_gone).await.unwrap();
+                        number
+                    };
+                    handle.run_waiting(kind, job).await.unwrap()
+                })
+            })
+            .collect();
+        for _ in &waiting {
+            begun.recv_timeout(PATIENCE).unwrap();
+        }
+        let handle = control.handle();
+        let job = handle.run(kind, || 7);
+        let ran = control.block_on(async { time::timeout(PATIENCE, job).await });
+        assert_eq!(ran.unwrap().unwrap(), 7);
+        go.send(true).unwrap();
+        for (number, job) in waiting.into_iter().enumerate() {
+            assert_eq!(control.block_on(job).unwrap(), number);
+        }
+    }
+
+    #[test]
+    fn a_job_that_panics_after_a_wait_is_an_error() {
+        let control = Control::start().unwrap();
+        let handle = control.handle();
+        let job = handle.run_waiting(WorkKind::Changes, async {
+            time::sleep(Duration::from_millis(1)).await;
+            panic!("a planted defect");
+        });
+        let ended: Result<(), _> = control.block_on(job);
+        assert!(ended.is_err());
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! This process as a node of a cluster: three threads, one that applies the log, one that sends
-//! heartbeats, one that exchanges the counts of rate limits; and their interface to the rest of the
-//! service.
+//! This process as a node of a cluster: four threads, one that applies the log, one that appends
+//! what callers have queued, one that sends heartbeats, one that exchanges the counts of rate
+//! limits; and their interface to the rest of the service.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,7 +20,8 @@ use crate::auth::DefaultLimits;
 use crate::cluster::Exchange;
 use crate::config::ClusterSettings;
 use crate::limits::{BEAT_SECONDS, CONFIRM_WAITERS_MAX, NODE_SILENT_SECONDS};
-use crate::runtime::{Clock, Moment};
+use crate::runtime::{Clock, Moment, TaskSignal};
+use tokio::sync::Semaphore;
 
 /// Time for which the follower waits for a new entry before it looks whether it is to stop.
 const WAIT_LIMIT: Duration = Duration::from_millis(200);
@@ -32,8 +33,11 @@ const FAILURE_PAUSE: Duration = Duration::from_millis(200);
 const BEAT_PERIOD: Duration = Duration::from_secs(BEAT_SECONDS);
 /// Missed heartbeats before the state reports them.
 const MISSED_BEATS: u32 = 3;
-/// Time between two looks at what other nodes have applied.
-const CONFIRM_PERIOD: Duration = Duration::from_millis(5);
+/// Maximum time between two looks at what other nodes have applied. Most come sooner, when a part
+/// of the log was applied.
+const CONFIRM_PERIOD: Duration = Duration::from_millis(100);
+/// Time between two looks at the log without its threads.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Time between two rounds of the exchange of the counts of rate limits.
 const LIMITS_PERIOD: Duration = Duration::from_millis(100);
 /// Short rounds in this time, while a window may be full before the next round.
@@ -57,8 +61,10 @@ pub struct ClusterNode {
     stale_after: Option<Duration>,
     /// End of that time, in microseconds of the monotonic clock.
     fresh_until_us: AtomicU64,
-    /// Callers that wait until other nodes obey.
-    waiters_count: AtomicUsize,
+    /// Permits of tasks that wait until other nodes obey.
+    confirming: Semaphore,
+    /// Told when the log was applied further.
+    heard: TaskSignal,
     clock: Arc<dyn Clock>,
     started_at: Duration,
     /// Unix milliseconds of the start: another value for each start of the node.
@@ -117,6 +123,21 @@ impl UnconfirmedNode {
     }
 }
 
+/// State of a node that is to be forgotten, as the log tells it.
+enum Presence {
+    /// It has left, or never was there.
+    Unknown,
+    /// It has promised to accept no keys from a time on that has passed.
+    Ended {
+        /// Entry up to which this was so.
+        as_of: u64,
+    },
+    /// It was heard since the question.
+    Heard,
+    /// It may accept keys, and has not been heard since the question.
+    Promised,
+}
+
 /// Time from which a node accepts no keys, if it is not heard again.
 fn accepts_until(status: &NodeStatus) -> Duration {
     let promised = match status.beat.promise.accepts_ms {
@@ -156,7 +177,8 @@ impl ClusterNode {
             // Keys that were revoked while this node was away must not be accepted before it has
             // caught up.
             fresh_until_us: AtomicU64::new(if seconds == 0 { u64::MAX } else { 0 }),
-            waiters_count: AtomicUsize::new(0),
+            confirming: Semaphore::new(CONFIRM_WAITERS_MAX),
+            heard: TaskSignal::default(),
             visible: AtomicU64::new(replica.applied()),
             replica,
             clock,
@@ -204,12 +226,16 @@ impl ClusterNode {
         default_limits: DefaultLimitsFn,
     ) -> std::io::Result<ClusterThreads> {
         let (following, beating) = (Arc::clone(self), Arc::clone(self));
+        let appending = Arc::clone(self);
         let credentials = Arc::clone(credentials);
         let its_credentials = Arc::clone(&credentials);
         let counted_credentials = Arc::clone(&credentials);
         let mut threads = vec![
             spawn("log", move || {
                 following.supervise(|| following.follow(&credentials));
+            })?,
+            spawn("append", move || {
+                appending.supervise(|| appending.append());
             })?,
             spawn("beat", move || {
                 beating.supervise(|| beating.beat(&its_credentials));
@@ -251,23 +277,25 @@ impl ClusterNode {
     /// Waits until every node obeys the changes of keys that were applied here until now, or, as it
     /// has promised in its last beat, accepts no keys. Ends after the longest promise; if many wait
     /// already, at once: [`ClusterNode::unconfirmed`] tells then which nodes are waited for.
-    pub fn wait_for_all(&self) {
-        let waiters_count = self.waiters_count.fetch_add(1, Ordering::AcqRel);
-        if waiters_count < CONFIRM_WAITERS_MAX {
+    pub async fn wait_for_all(&self) {
+        if let Ok(_permit) = self.confirming.try_acquire() {
             // Own requests obey it already: the caller has changed the table of keys.
             let changed_at = self.replica.keys_changed_at();
-            while !self.is_stopping.load(Ordering::Acquire) && self.is_waiting_for(changed_at) {
-                std::thread::sleep(CONFIRM_PERIOD);
+            while self.is_waiting_for(changed_at) {
+                self.heard.wait(CONFIRM_PERIOD).await;
             }
         }
-        self.waiters_count.fetch_sub(1, Ordering::AcqRel);
         for node in self.unconfirmed() {
             tracing::warn!("keys were ended, and {node}");
         }
     }
 
-    /// Returns true if a node may accept keys and does not obey the log up to `changed_at`.
+    /// Returns true if a node may accept keys and does not obey the log up to `changed_at`, unless
+    /// this one is being stopped.
     fn is_waiting_for(&self, changed_at: u64) -> bool {
+        if self.is_stopping.load(Ordering::Acquire) {
+            return false;
+        }
         let now = time_of(self.clock.now());
         let mut nodes = self.unconfirmed_at(changed_at).into_iter();
         nodes.any(|it| now < it.accepts_until)
@@ -336,28 +364,56 @@ impl ClusterNode {
     }
 
     /// Removes a node that does not come back from the list of all nodes, once it certainly accepts
-    /// no keys. Returns false if it is heard before. Works without the threads, too.
-    pub fn forget(&self, node: NodeId) -> subcat_engine::Result<bool> {
+    /// no keys. Returns false if it is heard before.
+    pub async fn forget(&self, node: NodeId) -> subcat_engine::Result<bool> {
         let began = time_of(self.clock.now());
         while !self.is_stopping.load(Ordering::Acquire) {
-            // Before the look: news that arrives later is after this entry.
-            let as_of = self.replica.applied();
-            let nodes = self.replica.status().nodes;
-            let Some(status) = nodes.iter().find(|it| it.node == node) else {
-                return Ok(true);
-            };
-            let now = time_of(self.clock.now());
-            if status.beat.applied == ACCEPTS_NOTHING || accepts_until(status) < now {
-                return self.replica.dismiss(node, as_of);
+            match self.presence(node, began) {
+                Presence::Unknown => return Ok(true),
+                Presence::Heard => return Ok(false),
+                Presence::Ended { as_of } => {
+                    self.replica.submit_dismissal(node, as_of).await?;
+                    return Ok(!self.replica.knows(node));
+                }
+                Presence::Promised => self.heard.wait(CONFIRM_PERIOD).await,
             }
-            if began < status.heard_at {
-                return Ok(false);
-            }
-            std::thread::sleep(CONFIRM_PERIOD);
-            self.replica.step()?;
         }
         let problem = "the server is being stopped, the node is not forgotten".to_owned();
         Err(Error::Cluster { problem })
+    }
+
+    /// The same without a server: this thread follows the log.
+    pub fn forget_alone(&self, node: NodeId) -> subcat_engine::Result<bool> {
+        let began = time_of(self.clock.now());
+        loop {
+            match self.presence(node, began) {
+                Presence::Unknown => return Ok(true),
+                Presence::Heard => return Ok(false),
+                Presence::Ended { as_of } => return self.replica.dismiss(node, as_of),
+                Presence::Promised => {
+                    std::thread::sleep(POLL_INTERVAL);
+                    self.replica.step()?;
+                }
+            }
+        }
+    }
+
+    /// Tells if a node may still accept keys, and if it was heard since `began`.
+    fn presence(&self, node: NodeId, began: Duration) -> Presence {
+        // Before the look: news that arrives later is after this entry.
+        let as_of = self.replica.applied();
+        let nodes = self.replica.status().nodes;
+        let Some(status) = nodes.iter().find(|it| it.node == node) else {
+            return Presence::Unknown;
+        };
+        let now = time_of(self.clock.now());
+        if status.beat.applied == ACCEPTS_NOTHING || accepts_until(status) < now {
+            Presence::Ended { as_of }
+        } else if began < status.heard_at {
+            Presence::Heard
+        } else {
+            Presence::Promised
+        }
     }
 
     /// The lowest entry that a node has applied which was heard within the last minute.
@@ -433,6 +489,7 @@ impl ClusterNode {
             self.replica.wait(WAIT_LIMIT);
             let stepped = self.replica.step();
             self.refresh(credentials);
+            self.heard.give();
             if self.replica.is_beat_wanted() {
                 self.want_beat();
             }
@@ -446,6 +503,14 @@ impl ClusterNode {
                 self.reading.note(self.replica.store_position());
             }
         }
+    }
+
+    fn append(&self) {
+        while !self.is_stopping.load(Ordering::Acquire) {
+            self.replica.append_queued(WAIT_LIMIT);
+        }
+        // Of requests that have just ended.
+        self.replica.append_queued(Duration::ZERO);
     }
 
     /// Updates the table of keys to the applied entries.
@@ -478,6 +543,7 @@ impl ClusterNode {
             let beaten = self.give_sign(self.visible.load(Ordering::Acquire), promise);
             // The table of keys first: a change that it lacks may be a revocation.
             self.refresh(credentials);
+            self.heard.give();
             if beaten.is_ok() && is_renewed {
                 self.renew(began, jumps_count);
             }
@@ -605,6 +671,7 @@ impl ClusterThreads {
     /// Ends the threads.
     pub fn stop(self) {
         self.node.is_stopping.store(true, Ordering::Release);
+        self.node.heard.give();
         self.node.want_beat();
         for thread in self.threads {
             // A panic was logged by the hook.

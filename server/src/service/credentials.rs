@@ -5,16 +5,18 @@
 //! second one and keep serving a revoked key.
 
 use std::collections::HashSet;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use subcat_engine::{
     AccountId, ApiKey, ApiKeyId, Change, Email, Engine, Outcome, StateEvent, Timestamp,
     TouchedCredentials,
 };
 
 use crate::auth::KeyTable;
+use tokio::sync::MutexGuard;
 
 /// The author of a change, as the audit log names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,14 +49,14 @@ pub struct Credentials {
     /// older state could otherwise be put over the newer one.
     updating: Mutex<()>,
     /// Held while roles change and accounts are disabled.
-    administering: Mutex<()>,
+    administering: tokio::sync::Mutex<()>,
     /// True after a failed change: it may be durable nevertheless.
     is_unsettled: AtomicBool,
     confirm: OnceLock<ConfirmFn>,
 }
 
 /// Waits until every node of a cluster obeys the changes that were applied here.
-pub type ConfirmFn = Box<dyn Fn() + Send + Sync>;
+pub type ConfirmFn = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 impl Credentials {
     /// The current accounts and keys of `engine`.
@@ -63,7 +65,7 @@ impl Credentials {
             engine,
             key_table: KeyTable::new(Vec::new()),
             updating: Mutex::new(()),
-            administering: Mutex::new(()),
+            administering: tokio::sync::Mutex::new(()),
             is_unsettled: AtomicBool::new(false),
             confirm: OnceLock::new(),
         };
@@ -78,36 +80,37 @@ impl Credentials {
 
     /// The right to change roles and to disable accounts. One caller has it at a time, so that its
     /// checks still hold when the change is made.
-    pub fn administering(&self) -> MutexGuard<'_, ()> {
-        self.administering.lock()
+    pub async fn administering(&self) -> MutexGuard<'_, ()> {
+        self.administering.lock().await
     }
 
-    /// Changes accounts or keys, with a line in the audit log. When it returns, the change is
-    /// durable and every request that starts is checked against it.
+    /// Changes accounts or keys, with a line in the audit log. When it is ready, the change is
+    /// durable and every request that starts is checked against it. Blocks the thread that polls
+    /// for the disk, and waits for other machines as a task.
     ///
     /// Errors: the engine's; nothing is known to be changed then.
-    pub fn change(
+    pub async fn change(
         &self,
         change: Change,
         actor: Actor<'_>,
         at: Timestamp,
     ) -> subcat_engine::Result<Outcome> {
-        self.apply(change, None, actor, at)
+        self.apply(change, None, actor, at).await
     }
 
     /// Changes accounts or keys as [`Credentials::change`] does, and applies `session` in the same
     /// transaction: both are durable, or neither. Returns the outcome of the change.
-    pub fn change_with_session(
+    pub async fn change_with_session(
         &self,
         change: Change,
         session: StateEvent,
         actor: Actor<'_>,
         at: Timestamp,
     ) -> subcat_engine::Result<Outcome> {
-        self.apply(change, Some(session), actor, at)
+        self.apply(change, Some(session), actor, at).await
     }
 
-    fn apply(
+    async fn apply(
         &self,
         change: Change,
         session: Option<StateEvent>,
@@ -121,12 +124,12 @@ impl Credentials {
         let unsettled = UnsettledOnDrop(self);
         let mut events = vec![change.into_event(actor.as_str(), at)];
         events.extend(session);
-        let outcomes = self.engine.apply(events)?;
+        let outcomes = self.engine.submit(events).await?;
         let outcome = outcomes.into_iter().next().expect(ONE_EACH);
         self.follow(affected, &outcome);
         std::mem::forget(unsettled);
         if ends_keys && let Some(confirm) = self.confirm.get() {
-            confirm();
+            confirm().await;
         }
         Ok(outcome)
     }
@@ -328,6 +331,7 @@ mod tests {
 
     use super::*;
     use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
+    use crate::runtime::block_on;
 
     fn now() -> Timestamp {
         Timestamp::parse("2026-05-03T12:00:00Z").unwrap()
@@ -346,7 +350,7 @@ mod tests {
 
     fn change(credentials: &Credentials, change: Change) -> Outcome {
         let changed = credentials.change(change, Actor::CommandLine, now());
-        changed.unwrap()
+        block_on(changed).unwrap()
     }
 
     fn make_account(credentials: &Credentials) -> AccountId {

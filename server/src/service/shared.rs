@@ -343,21 +343,23 @@ impl Service {
     /// Changes accounts or API keys, now, as [`Credentials::change`] does.
     ///
     /// Errors: the engine's; nothing is known to be changed then.
-    pub fn change(&self, change: Change, actor: Actor<'_>) -> subcat_engine::Result<Outcome> {
-        self.credentials.change(change, actor, self.now())
+    pub async fn change(&self, change: Change, actor: Actor<'_>) -> subcat_engine::Result<Outcome> {
+        let changed = self.credentials.change(change, actor, self.now());
+        changed.await
     }
 
     /// Changes accounts or API keys, now, as [`Credentials::change_with_session`] does.
     ///
     /// Errors: the engine's; nothing is known to be changed then.
-    pub fn change_with_session(
+    pub async fn change_with_session(
         &self,
         change: Change,
         session: StateEvent,
         actor: Actor<'_>,
     ) -> subcat_engine::Result<Outcome> {
         let credentials = &self.credentials;
-        credentials.change_with_session(change, session, actor, self.now())
+        let changed = credentials.change_with_session(change, session, actor, self.now());
+        changed.await
     }
 
     /// Makes the service a node of a cluster, and starts its threads. Called once, before it
@@ -373,8 +375,10 @@ impl Service {
         });
         let threads = node.start(&self.credentials, default_limits)?;
         let confirming = Arc::clone(&node);
-        self.credentials
-            .confirm_with(Box::new(move || confirming.wait_for_all()));
+        self.credentials.confirm_with(Box::new(move || {
+            let node = Arc::clone(&confirming);
+            Box::pin(async move { node.wait_for_all().await })
+        }));
         let _ = self.cluster.set(node);
         Ok(threads)
     }

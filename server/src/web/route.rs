@@ -7,13 +7,14 @@ use http::{HeaderValue, Method, Response};
 
 use super::frame::answer::{PageBody, PageResult};
 use super::frame::error::PageError;
-use super::frame::page_route::PageHandler::{Blocking, BlockingWith, Inline, Waiting};
+use super::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing, Inline, Waiting};
 use super::frame::page_route::PageRoute;
 use super::frame::throttle::AttemptSubject;
 use super::frame::web_request::WebRequest;
 use super::frame::{feed_token, origin, site_files};
 use super::{account, catalog, console, docs, keys};
 use crate::request::{RouteAccess, RouteRule, RouteThrottle};
+use crate::runtime::WorkKind;
 
 /// All pages. The first matching path counts, so a fixed segment precedes a variable one.
 const FAMILIES: [&[PageRoute]; 6] = [
@@ -45,12 +46,16 @@ pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
     take(request, &route.rule)?;
     let response = match handler {
         Inline(page) => page(request),
-        Blocking(page) => request.blocking(page).await,
+        Blocking(page) => request.blocking(WorkKind::Pages, page).await,
         BlockingWith(page) => {
             let variable = variable.to_owned();
             request
-                .blocking(move |request| page(request, &variable))
+                .blocking(WorkKind::Pages, move |request| page(request, &variable))
                 .await
+        }
+        Changing(page) => {
+            let variable = variable.to_owned();
+            request.changing(|request| page(request, variable)).await
         }
         Waiting(page) => page(Arc::clone(request), variable.to_owned()).await,
     };

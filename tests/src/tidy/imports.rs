@@ -93,7 +93,7 @@ const OWNERS: &[Owner] = &[
         "server",
         "tokio::sync",
         &[
-            "runtime", "upstream", "cluster", "traces", "api", "web", "admin",
+            "runtime", "upstream", "cluster", "traces", "service", "api", "web", "admin",
         ],
     ),
     owner("server", "tokio::io", &["runtime", "cluster"]),

@@ -18,7 +18,7 @@ use subcat_engine::{
 };
 use subcat_server::config::Config;
 use subcat_server::ops::Operations;
-use subcat_server::runtime::SystemClock;
+use subcat_server::runtime::{SystemClock, block_on};
 use subcat_server::service::Actor;
 use subcat_server::upstream::FetchOutcome;
 use subcat_tests::raw::RawAnswer;
@@ -714,7 +714,8 @@ fn rule_14_6_a_forgotten_file_is_fetched_anew_from_the_next_request_on() {
         let scene = Scene::with_file(&first);
         let forget = || {
             let operations = Operations::of_service(&scene.server.service, Actor::CommandLine);
-            operations.forget_file(&ReleaseId::parse("r1").unwrap(), false)
+            let release = ReleaseId::parse("r1").unwrap();
+            block_on(operations.forget_file(&release, false))
         };
         assert!(forget().is_err(), "nothing is stored yet");
         for _ in 0..3 {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use subcat_engine::internals::{Fault, Faulty};
 use subcat_engine::{AuditEntry, Change, Scopes, StateEvent};
 use subcat_server::config::ExpiredStatus;
-use subcat_server::runtime::{Clock, Control, Moment, SystemClock};
+use subcat_server::runtime::{Clock, Control, Moment, SystemClock, block_on};
 use subcat_server::service::{Actor, Service};
 use subcat_tests::server::TestServer;
 
@@ -266,7 +266,7 @@ fn rule_9_5_a_revocation_that_fails_is_in_force_if_it_is_durable() {
         let (text, api_key) = server.api_key_with(Scopes::ALL, None, None);
         disk.set_fault(Fault::at(disk.ops_count() + op));
         let revoke = Change::RevokeApiKey(api_key.id);
-        let changed = server.service.change(revoke, Actor::CommandLine);
+        let changed = block_on(server.service.change(revoke, Actor::CommandLine));
         disk.set_fault(Fault::NONE);
         // Any commit that follows shows what the file has.
         while server.service.engine.apply(vec![note.clone()]).is_err() {

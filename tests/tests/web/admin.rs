@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp};
 use subcat_server::config::{Config, Registration, Sources};
 use subcat_server::ops::Operations;
-use subcat_server::runtime::{Clock, Moment};
+use subcat_server::runtime::{Clock, Moment, block_on};
 use subcat_server::service::{Actor, Gain, Service};
 use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
@@ -215,9 +215,9 @@ fn two_administrators_cannot_demote_each_other_to_none() {
             let operations = Operations::of_service(service, Actor::Account(&by.email));
             start.wait();
             if round % 2 == 0 {
-                operations.set_role(other.id, Role::User).is_ok()
+                block_on(operations.set_role(other.id, Role::User)).is_ok()
             } else {
-                operations.set_disabled(other.id, true).is_ok()
+                block_on(operations.set_disabled(other.id, true)).is_ok()
             }
         };
         let done = std::thread::scope(|scope| {
@@ -228,8 +228,8 @@ fn two_administrators_cannot_demote_each_other_to_none() {
         assert!(service.engine.accounts().has_administrator());
         let operator = Operations::of_service(service, Actor::CommandLine);
         for account in &accounts {
-            operator.set_role(account.id, Role::Admin).expect("stored");
-            operator.set_disabled(account.id, false).expect("stored");
+            block_on(operator.set_role(account.id, Role::Admin)).expect("stored");
+            block_on(operator.set_disabled(account.id, false)).expect("stored");
         }
     }
 }

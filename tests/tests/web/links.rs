@@ -4,6 +4,7 @@
 use std::sync::Barrier;
 
 use subcat_engine::{AccountId, Change, Role};
+use subcat_server::runtime::block_on;
 use subcat_server::service::Actor;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::RawAnswer;
@@ -59,10 +60,8 @@ fn links_end_with_the_office_of_their_maker() {
             assert_eq!(visitor.get(link).status, 200);
         }
         let action = change.action();
-        portal
-            .service()
-            .change(change, Actor::CommandLine)
-            .expect("it is stored");
+        let changed = portal.service().change(change, Actor::CommandLine);
+        block_on(changed).expect("it is stored");
         for link in [&invitation, &password] {
             let ended = visitor.get(link);
             assert_eq!(ended.status, 410, "{action}");
@@ -85,10 +84,8 @@ fn links_end_with_the_office_of_their_maker() {
             Change::SetRole(MAKER_ID, Role::Admin),
             Change::SetDisabled(MAKER_ID, false),
         ] {
-            portal
-                .service()
-                .change(change, Actor::CommandLine)
-                .expect("it is stored");
+            let changed = portal.service().change(change, Actor::CommandLine);
+            block_on(changed).expect("it is stored");
         }
         assert_eq!(visitor.get(&invitation).status, 410, "{action}");
     }
@@ -300,7 +297,7 @@ fn a_link_that_races_with_a_deletion_opens_nothing_afterwards() {
             }
             let deleted = Change::DeleteAccount(MAKER_ID);
             let by = Actor::CommandLine;
-            portal.service().change(deleted, by).expect("it is stored");
+            block_on(portal.service().change(deleted, by)).expect("it is stored");
             (reset.join().unwrap(), accept.join().unwrap())
         });
         assert!([303, 410].contains(&status), "{status}");

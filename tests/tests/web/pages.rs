@@ -7,7 +7,7 @@ use subcat_engine::{
     RecordId, RememberedFile, Role, Scopes, StateEvent, Usage, UsageBatch, UsageDelta,
     internals::{Fault, Faulty},
 };
-use subcat_server::runtime::SystemClock;
+use subcat_server::runtime::{SystemClock, block_on};
 use subcat_server::service::Actor;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
@@ -591,7 +591,8 @@ fn active_keys_are_bounded_and_administrators_have_more() {
             keys_max
         );
         let revoke = Change::RevokeApiKey(known.api_key.id);
-        portal.service().change(revoke, Actor::CommandLine).unwrap();
+        let revoked = portal.service().change(revoke, Actor::CommandLine);
+        block_on(revoked).unwrap();
         make_key(&mut visitor, &[("name", "x")]);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use subcat_engine::{Change, Role, Session, StateEvent};
+use subcat_server::runtime::block_on;
 use subcat_server::service::Actor;
 use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{Portal, Visitor};
@@ -208,7 +209,7 @@ fn a_cookie_from_before_an_account_was_disabled_stays_invalid() {
     let set_disabled = |is_disabled| {
         let change = Change::SetDisabled(account.id, is_disabled);
         let changed = portal.service().change(change, Actor::CommandLine);
-        changed.expect("it is stored");
+        block_on(changed).expect("it is stored");
     };
     set_disabled(true);
     assert_eq!(ana.get("/keys").status, 303);

@@ -29,7 +29,7 @@ use crate::ops::{
     Operations, SetAccountPassword, import,
 };
 use crate::rows::{Format, RowOptions};
-use crate::runtime::Control;
+use crate::runtime::{Control, block_on};
 use crate::service::{Actor, Service};
 use crate::web::Password;
 
@@ -259,14 +259,14 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, CommandErro
             email: EMAIL.into(),
             password_hash,
         };
-        set.execute(&operations)?;
+        block_on(set.execute(&operations))?;
     } else {
         let create = CreateAccount {
             email: EMAIL.into(),
             role: Role::Admin.as_str().into(),
             password_hash,
         };
-        create.execute(&operations)?;
+        block_on(create.execute(&operations))?;
     }
     let create = CreateKey {
         name: "demo".into(),
@@ -275,7 +275,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, CommandErro
         scopes: None,
         limit: None,
     };
-    let created = create.execute(&operations)?;
+    let created = block_on(create.execute(&operations))?;
     let login = DemoLogin {
         email: EMAIL.into(),
         password,

@@ -96,13 +96,10 @@ async fn accept(request: &Arc<WebRequest>, token: &str, role: Role) -> PageResul
     let account = draft.hashed(request, Applicant::Known, role).await?;
     let link = api_key_digest(token);
     let email = account.email.clone();
-    let outcome = request.blocking(move |request| {
+    let outcome = request.changing(move |request| async move {
         let accepted = Change::AcceptInvitation(link, account);
-        let outcome = request
-            .site
-            .service
-            .change(accepted, Actor::Account(&email));
-        Ok(outcome?)
+        let service = &request.site.service;
+        Ok(service.change(accepted, Actor::Account(&email)).await?)
     });
     match outcome.await? {
         Outcome::Account(account) => enter(request, &account, "/keys").await,
@@ -124,14 +121,15 @@ async fn set_password(request: &Arc<WebRequest>, token: &str, id: AccountId) -> 
     let hashing = &request.site.hashing;
     let hash = hashing.hash(Applicant::Known, password).await?;
     let link = api_key_digest(token);
-    let changed = request.blocking(move |request| {
+    let changed = request.changing(move |request| async move {
         let service = &request.site.service;
         let change = Change::SetPasswordByLink {
             link,
             account: id,
             hash,
         };
-        if service.change(change, Actor::Account(&account.email))? != Outcome::Done {
+        let actor = Actor::Account(&account.email);
+        if service.change(change, actor).await? != Outcome::Done {
             return Ok(None);
         }
         Ok(service.engine.accounts().get(id))

@@ -59,7 +59,7 @@ pub(super) async fn use_code(
     closed: Option<[u8; 32]>,
 ) -> Result<Option<FormRejection>, PageError> {
     let id = account.id;
-    let used = request.blocking(move |request| {
+    let used = request.changing(move |request| async move {
         let service = &request.site.service;
         let key = service.sealing_key();
         let secret = key.and_then(|key| key.open(id, &second.secret));
@@ -72,7 +72,7 @@ pub(super) async fn use_code(
         };
         let mut events = vec![StateEvent::UseCode(id, used)];
         events.extend(closed.map(StateEvent::CloseSession));
-        let outcomes = service.engine.apply(events)?;
+        let outcomes = service.engine.submit(events).await?;
         let is_used = outcomes.iter().all(|outcome| *outcome == Outcome::Done);
         Ok((!is_used).then_some(FormRejection::WrongCode))
     });

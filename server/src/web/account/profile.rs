@@ -79,14 +79,14 @@ fn open_sessions(request: &WebRequest) -> Result<Vec<Session>, PageError> {
 }
 
 /// Closes one session of the account; its own is closed by signing out.
-fn close_session(request: &WebRequest) -> PageResult {
+async fn close_session(request: &WebRequest) -> PageResult {
     let name = request.form.get("session");
     let this = &request.viewer()?.session_digest;
     let is_meant =
         |session: &Session| session.digest != *this && session_name(&session.digest) == name;
     if let Some(session) = open_sessions(request)?.into_iter().find(is_meant) {
         let closed = StateEvent::CloseSession(session.digest);
-        request.site.service.engine.apply(vec![closed])?;
+        request.site.service.engine.submit(vec![closed]).await?;
     }
     Ok(request.see_other_with("/profile", Notice::SessionClosed))
 }
@@ -146,10 +146,16 @@ fn feed_since(request: &WebRequest, account: AccountId) -> String {
 pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     request.viewer()?;
     match request.form.get("action") {
-        "name" => request.blocking(change_name).await,
+        "name" => {
+            let changed = request.changing(|request| async move { change_name(&request).await });
+            changed.await
+        }
         "password" => change_password(request).await,
         "address" => change_address(request).await,
-        "session" => request.blocking(close_session).await,
+        "session" => {
+            let closed = request.changing(|request| async move { close_session(&request).await });
+            closed.await
+        }
         _ => Err(PageError::InvalidForm),
     }
 }
@@ -167,14 +173,15 @@ async fn change_address(request: &Arc<WebRequest>) -> PageResult {
     let subjects = [AttemptSubject::AddressChange(account.id.0)];
     request.site.throttle.take(&subjects, request.elapsed())?;
     request
-        .blocking(move |request| {
+        .changing(move |request| async move {
             let service = &request.site.service;
             let this = request.viewer()?.session_digest;
             let changed = Change::SetEmail(account.id, email);
             let closed = StateEvent::CloseSession(this);
             // The same for an address that is taken, so that the answer does not reveal which ones
             // have accounts.
-            service.change_with_session(changed, closed, Actor::Account(&account.email))?;
+            let actor = Actor::Account(&account.email);
+            service.change_with_session(changed, closed, actor).await?;
             let mut response = request.see_other_with("/signin", Notice::AddressAsked);
             let cookie = session::forget(request.is_secure);
             response.headers_mut().append(SET_COOKIE, cookie);
@@ -230,12 +237,12 @@ pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
         return delete_page(request, Some(rejection));
     }
     request
-        .blocking(move |request| {
+        .changing(move |request| async move {
             let actor = Actor::Account(&account.email);
             let operations = Operations::of_service(&request.site.service, actor);
-            match operations.delete_account(account.id) {
+            match operations.delete_account(account.id).await {
                 Err(OperationError::Rejected(OperationRejection::LastAdministrator)) => {
-                    return delete_page(request, Some(FormRejection::LastAdministrator));
+                    return delete_page(&request, Some(FormRejection::LastAdministrator));
                 }
                 deleted => deleted?,
             }
@@ -247,7 +254,7 @@ pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
         .await
 }
 
-fn change_name(request: &WebRequest) -> PageResult {
+async fn change_name(request: &WebRequest) -> PageResult {
     let account = &request.viewer()?.account;
     let name = match display_name(request) {
         Ok(name) => name,
@@ -255,7 +262,7 @@ fn change_name(request: &WebRequest) -> PageResult {
     };
     let renamed = Change::SetDisplayName(account.id, name);
     let actor = Actor::Account(&account.email);
-    request.site.service.change(renamed, actor)?;
+    request.site.service.change(renamed, actor).await?;
     Ok(request.see_other_with("/profile", Notice::NameSaved))
 }
 
@@ -286,10 +293,11 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         new: hash,
     };
     request
-        .blocking(move |request| {
+        .changing(move |request| async move {
             let service = &request.site.service;
             let actor = Actor::Account(&account.email);
-            if service.change_with_session(replaced, opened, actor)? != Outcome::Done {
+            let outcome = service.change_with_session(replaced, opened, actor).await?;
+            if outcome != Outcome::Done {
                 // The account was disabled, or its password changed, since it was verified.
                 return Err(PageError::NotSignedIn);
             }

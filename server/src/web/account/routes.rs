@@ -2,7 +2,7 @@
 
 use super::{link, profile, second_step, sign_in};
 use crate::request::RouteAccess::{Anybody, SignedIn};
-use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Waiting};
+use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing, Waiting};
 use crate::web::frame::page_route::{PageRoute, at};
 
 pub(crate) const ROUTES: &[PageRoute] = &[
@@ -30,7 +30,9 @@ pub(crate) const ROUTES: &[PageRoute] = &[
             Box::pin(async move { second_step::enter_code(&request).await })
         }))
         .counts_attempts(),
-    at("/signout", Anybody).post(Blocking(sign_in::sign_out)),
+    at("/signout", Anybody).post(Changing(|request, _| {
+        Box::pin(async move { sign_in::sign_out(&request).await })
+    })),
     at("/profile", SignedIn)
         .get(Blocking(profile::show))
         .post(Waiting(|request, _| {

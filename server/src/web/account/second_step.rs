@@ -168,7 +168,8 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
         return step_page(request, secret, Some(FormRejection::WrongCurrentPassword));
     }
     if request.form.get("action") == "on" {
-        let turned_on = request.blocking(move |request| turn_on(request, &account, secret));
+        let turned_on = request
+            .changing(move |request| async move { turn_on(&request, &account, secret).await });
         return turned_on.await;
     }
     // A session and the password do not prove the second factor.
@@ -177,17 +178,17 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     }
     let is_codes = request.form.get("action") == "codes";
     request
-        .blocking(move |request| {
+        .changing(move |request| async move {
             if is_codes {
-                replace_codes(request, &account)
+                replace_codes(&request, &account).await
             } else {
-                turn_off(request, &account)
+                turn_off(&request, &account).await
             }
         })
         .await
 }
 
-fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageResult {
+async fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageResult {
     let engine = &request.site.service.engine;
     if engine.accounts().second_step(account.id).is_some() {
         return Ok(answer::see_other("/profile/second-step"));
@@ -206,16 +207,16 @@ fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageRes
         last_step,
         recovery_digests,
     };
-    set(request, account, Some(second))?;
+    set(request, account, Some(second)).await?;
     recovery_page(request, codes, false)
 }
 
 /// New recovery codes: the others end.
-fn replace_codes(request: &WebRequest, account: &Account) -> PageResult {
+async fn replace_codes(request: &WebRequest, account: &Account) -> PageResult {
     let (digests, codes) = totp::new_recovery_codes();
     let change = Change::ReplaceRecoveryCodes(account.id, digests);
     let actor = Actor::Account(&account.email);
-    request.site.service.change(change, actor)?;
+    request.site.service.change(change, actor).await?;
     recovery_page(request, codes, true)
 }
 
@@ -244,18 +245,18 @@ struct RecoveryPage {
     is_replaced: bool,
 }
 
-fn turn_off(request: &WebRequest, account: &Account) -> PageResult {
-    set(request, account, None)?;
+async fn turn_off(request: &WebRequest, account: &Account) -> PageResult {
+    set(request, account, None).await?;
     Ok(request.see_other_with("/profile", Notice::StepOff))
 }
 
-fn set(
+async fn set(
     request: &WebRequest,
     account: &Account,
     second: Option<SecondStep>,
 ) -> Result<(), PageError> {
     let change = Change::SetSecondStep(account.id, second);
     let actor = Actor::Account(&account.email);
-    request.site.service.change(change, actor)?;
+    request.site.service.change(change, actor).await?;
     Ok(())
 }

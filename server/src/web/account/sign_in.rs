@@ -366,21 +366,24 @@ fn sign_in_line(request: &WebRequest, account: AccountId, action: &str) -> Audit
 fn record_lock(request: &Arc<WebRequest>, account: AccountId) {
     let request = Arc::clone(request);
     let control = request.site.service.control.clone();
-    control.detach(WorkKind::Changes, move || {
-        if let Err(error) = store_lock(&request, account) {
+    let handle = control.clone();
+    let storing = async move {
+        if let Err(error) = store_lock(&request, account).await {
             let error = error_chain(&error);
             tracing::error!(
                 error,
                 "a locked sign-in could not be recorded in the audit log"
             );
         }
-    });
+    };
+    // A panic is in the log.
+    control.spawn(async move { handle.run_waiting(WorkKind::Changes, storing).await });
 }
 
-fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result<()> {
+async fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result<()> {
     let line = sign_in_line(request, account, "sign-in locked");
     let engine = &request.site.service.engine;
-    engine.apply(vec![StateEvent::AuditSignIn(line)])?;
+    engine.submit(vec![StateEvent::AuditSignIn(line)]).await?;
     Ok(())
 }
 
@@ -492,9 +495,9 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     }
     let account = hashed?;
     request
-        .blocking(move |request| {
-            create_account(request, account)?;
-            let mut sign_in = AccountFormPage::sign_in(request);
+        .changing(move |request| async move {
+            create_account(&request, account).await?;
+            let mut sign_in = AccountFormPage::sign_in(&request);
             sign_in.next = next_of(request.form.get("next"));
             let location = sign_in.with_next("/signin");
             let mut response = request.see_other_with(&location, Notice::SignedUp);
@@ -530,29 +533,32 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
         }
     };
     let account = draft.hashed(request, Applicant::Known, Role::Admin).await?;
-    let account = request.blocking(move |request| {
-        let _turn = request.site.setup.lock.lock();
+    let account = request.changing(move |request| async move {
+        let _turn = request.site.setup.lock.lock().await;
         // Again, now under the lock: hashing took a while, and another request may have been first.
         if !request.site.is_first_start() {
             return Err(PageError::NotFound);
         }
-        create_account(request, account)?.ok_or(PageError::NotFound)
+        let created = create_account(&request, account).await?;
+        created.ok_or(PageError::NotFound)
     });
     enter(request, &account.await?, "/admin").await
 }
 
 /// `POST /signout`: closes this session, or with `everywhere` every session of the account.
-pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
+pub(crate) async fn sign_out(request: &WebRequest) -> PageResult {
     let is_everywhere = request.form.has("everywhere");
     if let Some(viewer) = &request.viewer {
         let service = &request.site.service;
         if is_everywhere {
             let account = &viewer.account;
             let actor = Actor::Account(&account.email);
-            service.change(Change::CloseSessions(account.id), actor)?;
+            service
+                .change(Change::CloseSessions(account.id), actor)
+                .await?;
         } else {
             let closed = StateEvent::CloseSession(viewer.session_digest);
-            service.engine.apply(vec![closed])?;
+            service.engine.submit(vec![closed]).await?;
         }
     }
     let notice = if is_everywhere {
@@ -621,13 +627,13 @@ pub(crate) fn new_password(
 }
 
 /// Creates an account; `None` if its address is taken.
-pub(crate) fn create_account(
+pub(crate) async fn create_account(
     request: &WebRequest,
     account: NewAccount,
 ) -> Result<Option<Account>, PageError> {
     let email = account.email.clone();
     let operations = Operations::of_service(&request.site.service, Actor::Account(&email));
-    match operations.create_account(account) {
+    match operations.create_account(account).await {
         Ok(account) => Ok(Some(account)),
         Err(OperationError::Rejected(OperationRejection::EmailTaken(_))) => Ok(None),
         Err(error) => Err(error.into()),

@@ -139,14 +139,14 @@ struct AddressPage {
 
 /// `POST /profile/feed`: a new address for the feeds of the account, which is shown this once. The
 /// one before it ends; with `action=end` without a new one.
-pub(crate) fn renew(request: &WebRequest) -> PageResult {
+pub(crate) async fn renew(request: &WebRequest) -> PageResult {
     let account = &request.viewer()?.account;
     let actor = Actor::Account(&account.email);
     let operations = Operations::of_service(&request.site.service, actor);
     if request.form.get("action") == "end" {
         let keys = operations.engine.accounts().api_keys_of(account.id);
         for key in keys.iter().filter(|key| is_feed_key(key)) {
-            operations.revoke_api_key(key.id)?;
+            operations.revoke_api_key(key.id).await?;
         }
         return Ok(request.see_other_with("/profile", Notice::FeedEnded));
     }
@@ -155,7 +155,7 @@ pub(crate) fn renew(request: &WebRequest) -> PageResult {
     let Ok(claim) = request.site.form_tokens.claim(account.id, token) else {
         return Ok(request.see_other_with("/profile", Notice::FeedExists));
     };
-    let (_, text) = operations.replace_feed_key(account.id)?;
+    let (_, text) = operations.replace_feed_key(account.id).await?;
     claim.finish_unnamed();
     let mut page = request.frame("/profile");
     // Switching the language would load the page again, without the address.

@@ -73,7 +73,7 @@ pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
     let (file, open) = opened.map_err(|error| PageError::File(error.into()))?;
     // As many unpack at once as decoders may.
     request
-        .blocking_as(WorkKind::Decoding, move |request| {
+        .blocking(WorkKind::Decoding, move |request| {
             look_page(request, id, file.kind, &open)
         })
         .await

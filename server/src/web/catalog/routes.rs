@@ -3,7 +3,7 @@
 use super::{download, feed, front, look, results, title, uploader};
 use crate::request::Caching;
 use crate::request::RouteAccess::{Anybody, CatalogReaders, FeedReaders, SignedIn};
-use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Waiting};
+use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing, Waiting};
 use crate::web::frame::page_route::{PageRoute, at};
 
 pub(crate) const ROUTES: &[PageRoute] = &[
@@ -35,5 +35,7 @@ pub(crate) const ROUTES: &[PageRoute] = &[
         .get(Blocking(feed::show))
         .searches()
         .cached(Caching::Minutes),
-    at("/profile/feed", SignedIn).post(Blocking(feed::renew)),
+    at("/profile/feed", SignedIn).post(Changing(|request, _| {
+        Box::pin(async move { feed::renew(&request).await })
+    })),
 ];

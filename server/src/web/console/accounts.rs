@@ -144,7 +144,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
 }
 
 /// `POST /admin/registration`: `open` is `yes` or `no`. Forbidden if the settings decide it.
-pub(crate) fn set_registration(request: &WebRequest) -> PageResult {
+pub(crate) async fn set_registration(request: &WebRequest) -> PageResult {
     let viewer = request.admin()?;
     if request.site.service.is_registration_set() {
         return Err(PageError::Forbidden);
@@ -155,7 +155,8 @@ pub(crate) fn set_registration(request: &WebRequest) -> PageResult {
         _ => return Err(PageError::InvalidForm),
     };
     let actor = Actor::Account(&viewer.account.email);
-    Operations::of_service(&request.site.service, actor).set_registration(is_open)?;
+    let operations = Operations::of_service(&request.site.service, actor);
+    operations.set_registration(is_open).await?;
     Ok(request.see_other_with("/admin/accounts", notice))
 }
 
@@ -305,7 +306,7 @@ pub(crate) fn show_change(request: &WebRequest, number: &str) -> PageResult {
 
 /// `POST /admin/accounts/{number}`: `action` is the change. Administrators cannot change their own
 /// account, so there is always one left.
-pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
+pub(crate) async fn change(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.admin()?;
     let account = find(request, number)?;
     if account.id == viewer.account.id {
@@ -316,27 +317,27 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     let operations = Operations::of_service(&request.site.service, actor);
     let notice = match change {
         AccountChange::MakeAdmin => {
-            operations.set_role(account.id, Role::Admin)?;
+            operations.set_role(account.id, Role::Admin).await?;
             Notice::RoleAdmin
         }
         AccountChange::MakeUser => {
-            operations.set_role(account.id, Role::User)?;
+            operations.set_role(account.id, Role::User).await?;
             Notice::RoleUser
         }
         AccountChange::Disable => {
-            operations.set_disabled(account.id, true)?;
+            operations.set_disabled(account.id, true).await?;
             Notice::AccountDisabled
         }
         AccountChange::Enable => {
-            operations.set_disabled(account.id, false)?;
+            operations.set_disabled(account.id, false).await?;
             Notice::AccountEnabled
         }
         AccountChange::Delete => {
-            operations.delete_account(account.id)?;
+            operations.delete_account(account.id).await?;
             return Ok(request.see_other_with("/admin/accounts", Notice::AccountDeleted));
         }
         AccountChange::TotpOff => {
-            operations.turn_off_second_step(account.id)?;
+            operations.turn_off_second_step(account.id).await?;
             Notice::TotpOff
         }
     };

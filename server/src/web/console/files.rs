@@ -108,14 +108,14 @@ fn rows_from(
 }
 
 /// `POST /admin/files`: forgets the file of `release`, which the next download fetches anew.
-pub(crate) fn forget(request: &WebRequest) -> PageResult {
+pub(crate) async fn forget(request: &WebRequest) -> PageResult {
     let viewer = request.admin()?;
     let release = ReleaseId::parse(request.form.get("release")).ok_or(PageError::InvalidForm)?;
     let actor = Actor::Account(&viewer.account.email);
     let operations = Operations::of_service(&request.site.service, actor);
     // A file that is forgotten already, after a second click, is the wanted outcome.
     if operations.stored_file(&release).is_ok() {
-        operations.forget_file(&release, false)?;
+        operations.forget_file(&release, false).await?;
     }
     let location = format!("/admin/files?release={release}");
     Ok(request.see_other_with(&location, Notice::FileForgotten))

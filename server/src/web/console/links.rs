@@ -24,12 +24,12 @@ struct LinkPage {
 
 /// `POST /admin/accounts`: an invitation, for a new account with the role in `role`; or with
 /// `action=withdraw` the end of the link in `link`.
-pub(crate) fn invite(request: &WebRequest) -> PageResult {
+pub(crate) async fn invite(request: &WebRequest) -> PageResult {
     let viewer = request.admin()?;
     if request.form.get("action") == "withdraw" {
         let actor = Actor::Account(&viewer.account.email);
         let operations = Operations::of_service(&request.site.service, actor);
-        return match operations.withdraw_link(request.form.get("link")) {
+        return match operations.withdraw_link(request.form.get("link")).await {
             // Used or withdrawn since: it is what was wanted.
             Ok(_) | Err(OperationError::Rejected(OperationRejection::UnknownLink(_))) => {
                 Ok(request.see_other_with("/admin/accounts", Notice::LinkWithdrawn))
@@ -38,20 +38,24 @@ pub(crate) fn invite(request: &WebRequest) -> PageResult {
         };
     }
     let role = Role::parse(request.form.get("role")).ok_or(PageError::InvalidForm)?;
-    link_page(request, LinkPurpose::Invitation(role), None)
+    link_page(request, LinkPurpose::Invitation(role), None).await
 }
 
 /// `POST /admin/accounts/{number}/password-link`: a link by which the account gets a new password.
-pub(crate) fn password_link(request: &WebRequest, number: &str) -> PageResult {
+pub(crate) async fn password_link(request: &WebRequest, number: &str) -> PageResult {
     request.admin()?;
     let id = AccountId(number.parse().map_err(|_| PageError::NotFound)?);
     let account = request.site.service.engine.accounts().get(id);
     let account = account.ok_or(PageError::NotFound)?;
-    link_page(request, LinkPurpose::NewPassword(id), Some(&account))
+    link_page(request, LinkPurpose::NewPassword(id), Some(&account)).await
 }
 
 /// Makes a link and shows it, this once.
-fn link_page(request: &WebRequest, purpose: LinkPurpose, account: Option<&Account>) -> PageResult {
+async fn link_page(
+    request: &WebRequest,
+    purpose: LinkPurpose,
+    account: Option<&Account>,
+) -> PageResult {
     let viewer = request.admin()?;
     // A reload of the answer, or a second click, sends the form again: it has made its link.
     let token = request.form.get("token");
@@ -63,7 +67,8 @@ fn link_page(request: &WebRequest, purpose: LinkPurpose, account: Option<&Accoun
     let issued = request
         .site
         .service
-        .change(Change::IssueLink(link), actor)?;
+        .change(Change::IssueLink(link), actor)
+        .await?;
     if !matches!(issued, Outcome::Link(_)) {
         // No longer an administrator.
         return Err(PageError::Forbidden);

@@ -2,7 +2,7 @@
 
 use super::{accounts, admin, audit, files, links, settings, status};
 use crate::request::RouteAccess::{Administrators, Anybody};
-use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Inline};
+use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing, Inline};
 use crate::web::frame::page_route::{PageRoute, at};
 
 pub(crate) const ROUTES: &[PageRoute] = &[
@@ -16,15 +16,24 @@ pub(crate) const ROUTES: &[PageRoute] = &[
     at("/admin/settings", Administrators).get(Blocking(settings::show)),
     at("/admin/files", Administrators)
         .get(Blocking(files::show))
-        .post(Blocking(files::forget)),
+        .post(Changing(|request, _| {
+            Box::pin(async move { files::forget(&request).await })
+        })),
     at("/admin/accounts", Administrators)
         .get(Blocking(accounts::show_all))
-        .post(Blocking(links::invite)),
-    at("/admin/registration", Administrators).post(Blocking(accounts::set_registration)),
+        .post(Changing(|request, _| {
+            Box::pin(async move { links::invite(&request).await })
+        })),
+    at("/admin/registration", Administrators).post(Changing(|request, _| {
+        Box::pin(async move { accounts::set_registration(&request).await })
+    })),
     at("/admin/accounts/{number}/change", Administrators).get(BlockingWith(accounts::show_change)),
     at("/admin/accounts/{number}", Administrators)
         .get(BlockingWith(accounts::show))
-        .post(BlockingWith(accounts::change)),
-    at("/admin/accounts/{number}/password-link", Administrators)
-        .post(BlockingWith(links::password_link)),
+        .post(Changing(|request, number| {
+            Box::pin(async move { accounts::change(&request, &number).await })
+        })),
+    at("/admin/accounts/{number}/password-link", Administrators).post(Changing(
+        |request, number| Box::pin(async move { links::password_link(&request, &number).await }),
+    )),
 ];

@@ -1,10 +1,12 @@
 //! Group commit: items that arrive close together are stored in one transaction.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::limits::GROUP_ITEMS_MAX;
 use crate::runtime::{ControlHandle, WorkKind};
 use tokio::sync::oneshot::{self, Sender};
 use tokio::time::{Instant, sleep_until};
@@ -18,16 +20,19 @@ use tokio::time::{Instant, sleep_until};
 ///                                            └─────────> store ──> pausing
 /// ```
 ///
-/// So an item that arrives alone is stored at once, and each `pause` has up to one transaction,
-/// however many items arrive.
+/// So an item that arrives alone is stored at once, and each `pause` has up to one transaction.
+/// Items that do not fit a transaction wait for the next one.
 pub(crate) struct GroupCommit<T, R> {
     pause: Duration,
     store: Box<StoreBatch<T, R>>,
     queue: Mutex<Queue<T, R>>,
 }
 
-/// Stores items and returns an outcome for each, in their order.
-type StoreBatch<T, R> = dyn Fn(&[T]) -> Vec<R> + Send + Sync;
+/// Stores items; the future has an outcome for each, in their order.
+type StoreBatch<T, R> = dyn Fn(Vec<T>) -> StoredGroup<R> + Send + Sync;
+
+/// The outcomes of a batch. It is polled where it may block.
+pub(crate) type StoredGroup<R> = Pin<Box<dyn Future<Output = Vec<R>> + Send>>;
 
 /// Items that are not stored yet.
 ///
@@ -42,10 +47,10 @@ struct Queue<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
-    /// An empty queue. `store` may block; it returns an outcome for each item, in their order.
+    /// An empty queue. `store` gives an outcome for each item, in their order.
     pub(crate) fn new(
         pause: Duration,
-        store: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
+        store: impl Fn(Vec<T>) -> StoredGroup<R> + Send + Sync + 'static,
     ) -> Self {
         let queue = Queue {
             items: Vec::new(),
@@ -63,16 +68,22 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     pub(crate) async fn submit(self: &Arc<Self>, control: &ControlHandle, item: T) -> Option<R> {
         let (reply, outcome) = oneshot::channel();
         if let Some(due) = self.enqueue(item, reply) {
-            let this = Arc::clone(self);
-            let blocking = control.clone();
-            // A task of its own: if this client disconnects, the items of the others are still
-            // stored.
-            control.spawn(async move {
-                sleep_until(due).await;
-                blocking.detach(WorkKind::Changes, move || this.store_all());
-            });
+            self.store_at(control, due);
         }
         outcome.await.ok()
+    }
+
+    /// Stores a batch when it is due.
+    fn store_at(self: &Arc<Self>, control: &ControlHandle, due: Instant) {
+        let (this, handle) = (Arc::clone(self), control.clone());
+        // A task of its own: if a client disconnects, the items of the others are still stored.
+        control.spawn(async move {
+            sleep_until(due).await;
+            let control = handle.clone();
+            let stored = async move { this.store_batch(&control).await };
+            // A panic is in the log, and its items have no outcome.
+            let _ = handle.run_waiting(WorkKind::Changes, stored).await;
+        });
     }
 
     /// Queues an item. Returns the due time of the store if the caller has to schedule it, because
@@ -90,17 +101,27 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
         }
     }
 
-    fn store_all(&self) {
-        let (items, replies) = {
-            let mut queue = self.queue.lock();
-            queue.free_at = Some(Instant::now() + self.pause);
-            let items = std::mem::take(&mut queue.items);
-            (items, std::mem::take(&mut queue.replies))
-        };
-        for (reply, outcome) in replies.into_iter().zip((self.store)(&items)) {
+    async fn store_batch(self: &Arc<Self>, control: &ControlHandle) {
+        let (items, replies) = self.take_batch(control);
+        let outcomes = (self.store)(items).await;
+        for (reply, outcome) in replies.into_iter().zip(outcomes) {
             // The receiver was dropped (client disconnected); ignore.
             drop(reply.send(outcome));
         }
+    }
+
+    /// Takes the oldest items, and schedules a store of those that are left.
+    fn take_batch(self: &Arc<Self>, control: &ControlHandle) -> (Vec<T>, Vec<Sender<R>>) {
+        let mut queue = self.queue.lock();
+        let free_at = Instant::now() + self.pause;
+        queue.free_at = Some(free_at);
+        let count = queue.items.len().min(GROUP_ITEMS_MAX);
+        let items = queue.items.drain(..count).collect();
+        let replies = queue.replies.drain(..count).collect();
+        if !queue.items.is_empty() {
+            self.store_at(control, free_at);
+        }
+        (items, replies)
     }
 }
 
@@ -110,8 +131,9 @@ mod tests {
     use crate::runtime::Control;
 
     /// The outcome of each number is itself and the number of items stored with it.
-    fn store(items: &[usize]) -> Vec<(usize, usize)> {
-        items.iter().map(|item| (*item, items.len())).collect()
+    fn store(items: Vec<usize>) -> StoredGroup<(usize, usize)> {
+        let count = items.len();
+        Box::pin(async move { items.into_iter().map(|item| (item, count)).collect() })
     }
 
     #[test]
@@ -136,5 +158,24 @@ mod tests {
             assert_eq!(control.block_on(task).unwrap(), Some((item, 19)));
         }
         assert!(Duration::from_secs(2) <= began.elapsed());
+    }
+
+    #[test]
+    fn more_items_than_fit_a_batch_come_into_several() {
+        let control = Control::start().unwrap();
+        let group_commit = Arc::new(GroupCommit::new(Duration::from_millis(50), store));
+        let submit = |item: usize| {
+            let (group_commit, handle) = (Arc::clone(&group_commit), control.handle());
+            let task = async move { group_commit.submit(&handle, item).await };
+            control.handle().spawn(task)
+        };
+        control.block_on(submit(0)).unwrap();
+        let items = 1..=2 * GROUP_ITEMS_MAX + 1;
+        let tasks: Vec<_> = items.clone().map(submit).collect();
+        for (item, task) in items.zip(tasks) {
+            let (stored, count) = control.block_on(task).unwrap().unwrap();
+            assert_eq!(stored, item);
+            assert!(count <= GROUP_ITEMS_MAX, "{count}");
+        }
     }
 }

@@ -15,10 +15,12 @@ use crate::request::{Caching, Cost, Methods, RouteAccess, RouteRule, RouteThrott
 pub(crate) enum PageHandler {
     /// Answers on a control thread: must not block.
     Inline(fn(&WebRequest) -> PageResult),
-    /// Answers on a blocking thread, because it reads tables or writes durably.
+    /// Answers on a blocking thread, because it reads tables.
     Blocking(fn(&WebRequest) -> PageResult),
     /// The same, with the variable segment of the path.
     BlockingWith(fn(&WebRequest, &str) -> PageResult),
+    /// Changes something: works on a blocking thread, waits for the log of a cluster without one.
+    Changing(fn(Arc<WebRequest>, String) -> PageResultFuture),
     /// Waits for other threads: password hashing, upstream.
     Waiting(fn(Arc<WebRequest>, String) -> PageResultFuture),
 }

@@ -97,19 +97,19 @@ pub(crate) type SignInOutcome = Result<bool, Arc<subcat_engine::Error>>;
 /// Opens sessions in one durable transaction, and returns the outcome of each.
 ///
 /// The same transaction closes the sessions that they replace.
-pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignInOutcome> {
+pub(crate) async fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignInOutcome> {
     // Closed first: a replaced session does not count against the bound.
     let closed = sign_ins.iter().filter_map(|sign_in| sign_in.replaced);
     let mut events: Vec<StateEvent> = closed.map(StateEvent::CloseSession).collect();
     let closed_count = events.len();
     events.extend(sign_ins.iter().map(|sign_in| sign_in.event.clone()));
-    match engine.apply(events) {
+    match engine.submit(events).await {
         Ok(outcomes) => {
             let own = outcomes.iter().skip(closed_count);
             let is_open: Vec<bool> = own.map(|outcome| *outcome == Outcome::Done).collect();
             let opened = sign_ins.iter().zip(&is_open);
             let opened = opened.filter(|(_, is_open)| **is_open);
-            note_sign_ins(engine, opened.map(|(sign_in, _)| sign_in));
+            note_sign_ins(engine, opened.map(|(sign_in, _)| sign_in)).await;
             is_open.into_iter().map(Ok).collect()
         }
         Err(error) => {
@@ -121,7 +121,7 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
 
 /// Adds sign-ins to the audit log. Only now is it known which were accepted; a failure costs their
 /// lines, not the sign-ins.
-fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>) {
+async fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>) {
     let line = |sign_in: &SignIn| {
         let StateEvent::OpenSession(session, _) = &sign_in.event else {
             return None;
@@ -144,7 +144,7 @@ fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>
     if lines.is_empty() {
         return;
     }
-    if let Err(error) = engine.apply(lines) {
+    if let Err(error) = engine.submit(lines).await {
         let error = error_chain(&error);
         tracing::error!(error, "sign-ins could not be recorded in the audit log");
     }

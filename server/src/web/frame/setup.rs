@@ -1,6 +1,6 @@
 //! The one-time link that creates the first account.
 
-use parking_lot::Mutex;
+use tokio::sync::Mutex;
 
 use super::secret::Secret;
 

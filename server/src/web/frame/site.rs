@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use subcat_engine::EngineStats;
 
 use super::form_tokens::FormTokens;
-use super::group_commit::GroupCommit;
+use super::group_commit::{GroupCommit, StoredGroup};
 use super::hashing::HashingPool;
 use super::packed::PackedPages;
 use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
@@ -46,7 +46,10 @@ impl Site {
     /// Errors: a thread cannot be started.
     pub fn new(service: Arc<Service>, files: SharedFiles) -> io::Result<Self> {
         let engine = Arc::clone(&service.engine);
-        let store = move |sign_ins: &[SignIn]| session::store_sign_ins(&engine, sign_ins);
+        let store = move |sign_ins: Vec<SignIn>| -> StoredGroup<SignInOutcome> {
+            let engine = Arc::clone(&engine);
+            Box::pin(async move { session::store_sign_ins(&engine, &sign_ins).await })
+        };
         Ok(Self {
             service,
             setup: Setup::new(),

@@ -229,22 +229,27 @@ impl WebRequest {
         Duration::from_micros(self.site.service.clock.now().monotonic_us)
     }
 
-    /// Runs work that blocks (durable writes, reading of tables) on a blocking thread, so that
-    /// the two control threads stay free.
-    pub(crate) async fn blocking<T: Send + 'static>(
+    /// Runs a change on blocking threads: its future may block for the disk when it is polled, and
+    /// waits for the log of a cluster without a thread.
+    pub(crate) async fn changing<T, W>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Result<T, PageError> + Send + 'static,
-    ) -> Result<T, PageError> {
-        // A change may wait for the log of a cluster: pages that are only read must not.
-        let kind = match self.method {
-            Method::GET | Method::HEAD => WorkKind::Pages,
-            _ => WorkKind::Changes,
-        };
-        self.blocking_as(kind, work).await
+        work: impl FnOnce(Arc<Self>) -> W,
+    ) -> Result<T, PageError>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<T, PageError>> + Send + 'static,
+    {
+        let control = &self.site.service.control;
+        let work = work(Arc::clone(self));
+        match control.run_waiting(WorkKind::Changes, work).await {
+            Ok(result) => result,
+            Err(error) => Err(PageError::Task(Box::new(error))),
+        }
     }
 
-    /// As [`WebRequest::blocking`], in the pool of another kind of work.
-    pub(crate) async fn blocking_as<T: Send + 'static>(
+    /// Runs work that blocks (reading of tables, compression) on a blocking thread, so that the two
+    /// control threads stay free.
+    pub(crate) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         kind: WorkKind,
         work: impl FnOnce(&Self) -> Result<T, PageError> + Send + 'static,

@@ -70,16 +70,16 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
 }
 
 /// `POST /keys/{number}`: a new name, or with `action=limit` a new limit.
-pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
+pub(crate) async fn change(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     match request.form.get("action") {
-        "limit" => set_limit(request, &key),
-        _ => rename(request, &key),
+        "limit" => set_limit(request, &key).await,
+        _ => rename(request, &key).await,
     }
 }
 
 /// A limit of its own, by an administrator; two empty fields are the server's default.
-fn set_limit(request: &WebRequest, key: &ApiKey) -> PageResult {
+async fn set_limit(request: &WebRequest, key: &ApiKey) -> PageResult {
     let viewer = request.admin()?;
     let fields = ["requests", "seconds"].map(|name| request.form.get(name));
     let limit = match fields {
@@ -90,17 +90,19 @@ fn set_limit(request: &WebRequest, key: &ApiKey) -> PageResult {
         },
     };
     let actor = Actor::Account(&viewer.account.email);
-    Operations::of_service(&request.site.service, actor).set_api_key_limit(key.id, limit)?;
+    let operations = Operations::of_service(&request.site.service, actor);
+    operations.set_api_key_limit(key.id, limit).await?;
     let location = format!("/keys/{}", key.id.0);
     Ok(request.see_other_with(&location, Notice::KeyLimitChanged))
 }
 
-fn rename(request: &WebRequest, key: &ApiKey) -> PageResult {
+async fn rename(request: &WebRequest, key: &ApiKey) -> PageResult {
     let Some(name) = KeyName::parse(request.form.get("name")) else {
         return key_page(request, key, Some(FormRejection::InvalidKeyName));
     };
     let actor = Actor::Account(&request.viewer()?.account.email);
-    Operations::of_service(&request.site.service, actor).rename_api_key(key.id, &name)?;
+    let operations = Operations::of_service(&request.site.service, actor);
+    operations.rename_api_key(key.id, &name).await?;
     let location = format!("/keys/{}", key.id.0);
     Ok(request.see_other_with(&location, Notice::KeyRenamed))
 }
@@ -187,11 +189,12 @@ pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
 
 /// `POST /keys/{number}/revoke`: durable, and in force for every request that starts, before the
 /// answer is sent.
-pub(crate) fn revoke(request: &WebRequest, number: &str) -> PageResult {
+pub(crate) async fn revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     let viewer = request.viewer()?;
     let actor = Actor::Account(&viewer.account.email);
-    Operations::of_service(&request.site.service, actor).revoke_api_key(key.id)?;
+    let operations = Operations::of_service(&request.site.service, actor);
+    operations.revoke_api_key(key.id).await?;
     let location = match key.account {
         Some(owner) if owner == viewer.account.id => "/keys".to_owned(),
         Some(owner) => format!("/admin/accounts/{}", owner.0),

@@ -313,7 +313,7 @@ impl Sample {
 }
 
 /// `POST /keys`: creates a key and shows it, this once. The key works when the answer is sent.
-pub(crate) fn create(request: &WebRequest) -> PageResult {
+pub(crate) async fn create(request: &WebRequest) -> PageResult {
     let owner = &request.viewer()?.account;
     let form = KeyForm::read(request);
     let draft = match form.draft(owner.id) {
@@ -336,7 +336,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     // Before the key is created: nothing may fail between creating and showing it.
     let sample = Sample::of(&service.engine, draft.scopes)?;
     let operations = Operations::of_service(service, Actor::Account(&owner.email));
-    let (api_key, text) = match operations.create_api_key(&draft) {
+    let (api_key, text) = match operations.create_api_key(&draft).await {
         Ok(created) => created,
         Err(OperationError::Rejected(rejection)) => {
             return match FormRejection::of_operation(&rejection) {

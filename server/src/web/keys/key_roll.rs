@@ -96,7 +96,7 @@ fn form_page(
 }
 
 /// `POST /keys/{number}/roll`: shows the new text, this once.
-pub(crate) fn roll(request: &WebRequest, number: &str) -> PageResult {
+pub(crate) async fn roll(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     let account = &request.viewer()?.account;
     let days = request.form.get("days").parse();
@@ -121,7 +121,7 @@ pub(crate) fn roll(request: &WebRequest, number: &str) -> PageResult {
     // Before the key is created: nothing may fail between creating and showing it.
     let sample = Sample::of(&service.engine, key.scopes)?;
     let operations = Operations::of_service(service, Actor::Account(&account.email));
-    match operations.roll_api_key(key.id, days, expiry) {
+    match operations.roll_api_key(key.id, days, expiry).await {
         Ok((api_key, text)) => {
             claim.finish(api_key.id);
             key_new::created_page(request, api_key, text, sample)
