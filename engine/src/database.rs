@@ -22,7 +22,7 @@ use crate::limits::{
     FRAME_DOWNLOADS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::log_rows::{LogPosition, read_position};
-use crate::model::{NodeId, Timestamp};
+use crate::model::{ContentHash, NodeId, ReleaseId, Timestamp};
 use crate::replication::{
     Attachment, CATALOG_SUM, ChangeLog, Followed, Importer, LocalLog, PendingChange, Replica,
     STATE_SUM, SnapshotSummary,
@@ -235,6 +235,24 @@ impl Database {
             Ok(log) => log.submit_state(events),
             Err(error) => PendingChange::made(Err(error)),
         }
+    }
+
+    /// Deletes the entry of every file with this content, which is lost: it will be fetched again.
+    /// Cost: reads the rows of all files, before the lock of writers is taken.
+    pub(crate) fn forget_content(&self, content: ContentHash) -> Result<()> {
+        let mut releases = self.state.releases_with(content)?;
+        // No store may be between the second look and the change.
+        let _no_store = self.storing.write();
+        let has_it = |release: &ReleaseId| {
+            let file = self.state.cached_file(release);
+            file.is_some_and(|file| file.content == content)
+        };
+        releases.retain(has_it);
+        if releases.is_empty() {
+            return Ok(());
+        }
+        let forget = releases.into_iter().map(StateEvent::ForgetFile);
+        self.change_each(forget.collect()).map(drop)
     }
 
     /// Changes records durably, for all nodes.

@@ -190,9 +190,7 @@ impl FilesHandle<'_> {
     /// deleted.
     pub fn forget_content(self, content: ContentHash) -> Result<()> {
         self.database.ensure_blobs_present()?;
-        let event = StateEvent::ForgetContent(content);
-        self.database.change_state(vec![event])?;
-        Ok(())
+        self.database.forget_content(content)
     }
 
     /// Opens stored bytes, mapped; callers share the handle while any of them holds it. `None` if

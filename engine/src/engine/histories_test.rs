@@ -150,7 +150,7 @@ fn event_of_use(random: &mut Random, number: u64, api_key: ApiKeyId) -> StateEve
     let day = after(number as i64 * 9_000).day();
     let release = ReleaseId::parse(&format!("r{}", random.below(7))).unwrap();
     let content = ContentHash([random.below(4) as u8; 32]);
-    match random.below(6) {
+    match random.below(5) {
         0 => {
             let file = CachedFile {
                 content,
@@ -170,9 +170,8 @@ fn event_of_use(random: &mut Random, number: u64, api_key: ApiKeyId) -> StateEve
             })
         }
         1 => StateEvent::ForgetFile(release),
-        2 => StateEvent::ForgetContent(content),
-        3 => StateEvent::KeepFigures(day, vec![number; random.below(3) as usize]),
-        4 => StateEvent::AddUsage(UsageBatch {
+        2 => StateEvent::KeepFigures(day, vec![number; random.below(3) as usize]),
+        3 => StateEvent::AddUsage(UsageBatch {
             // Some are refused: they were added before.
             number: number - random.below(2) * 20,
             deltas: vec![UsageDelta {

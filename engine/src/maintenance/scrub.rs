@@ -5,8 +5,8 @@
 //! next download fetches it), and a damaged segment is noticed by maintenance, which rebuilds the
 //! index.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
@@ -17,7 +17,6 @@ use crate::error::{Error, Result};
 use crate::index::Segment;
 use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
 use crate::model::{CachedFile, Timestamp};
-use crate::state::StateEvent;
 
 /// Progress of the round, and figures of all rounds.
 #[derive(Default)]
@@ -50,8 +49,9 @@ enum Stage {
     Stores,
     /// Contents of cached files, from a row key on.
     Blobs(Vec<u8>),
-    /// Segments that are left; the first one, beginning at a block.
-    Segments(Vec<Arc<Segment>>, usize),
+    /// Segments that are left; the last one, beginning at a block. Not held: one that is merged
+    /// before its turn would keep its file for hours.
+    Segments(Vec<Weak<Segment>>, usize),
 }
 
 impl Scrub {
@@ -166,24 +166,27 @@ impl Scrub {
                     return Ok(());
                 }
                 database.damage.note(&error, Treatment::Forgotten);
-                let forget = StateEvent::ForgetContent(file.content);
-                database.change_state(vec![forget]).map(drop)
+                database.forget_content(file.content)
             }
             checked => checked,
         }
     }
 
-    /// Checks blocks of the first segment; returns the rest of the round. The segment remembers
+    /// Checks blocks of the last segment; returns the rest of the round. The segment remembers
     /// damage, and maintenance asks it each second.
-    fn check_blocks(&self, mut segments: Vec<Arc<Segment>>, block_idx: usize) -> Stage {
+    fn check_blocks(&self, mut segments: Vec<Weak<Segment>>, block_idx: usize) -> Stage {
         let Some(segment) = segments.last() else {
             self.rounds_done.fetch_add(1, Ordering::Relaxed);
             return Stage::Idle;
         };
-        match segment.check_blocks(block_idx, SCRUB_BYTES) {
-            Ok(Some(next)) => return Stage::Segments(segments, next),
-            Ok(None) => {}
-            Err(_) => self.found(1),
+        let checked = segment
+            .upgrade()
+            .map(|segment| segment.check_blocks(block_idx, SCRUB_BYTES));
+        match checked {
+            Some(Ok(Some(next))) => return Stage::Segments(segments, next),
+            // The end of it, or it is gone.
+            Some(Ok(None)) | None => {}
+            Some(Err(_)) => self.found(1),
         }
         segments.pop();
         Stage::Segments(segments, 0)
@@ -228,8 +231,8 @@ fn is_elsewhere(database: &Database, file: &CachedFile) -> Result<bool> {
     second_home.is_elsewhere(&file.content, &database.blobs)
 }
 
-fn segments_of(database: &Database) -> Vec<Arc<Segment>> {
+fn segments_of(database: &Database) -> Vec<Weak<Segment>> {
     let snapshot = database.catalog.snapshot();
     let parts = snapshot.parts().iter();
-    parts.map(|(segment, _)| Arc::clone(segment)).collect()
+    parts.map(|(segment, _)| Arc::downgrade(segment)).collect()
 }

@@ -27,7 +27,7 @@ use crate::store::{Rows, Span, Store, Table};
 const VERSION: u8 = 1;
 const PLACE: &str = "a snapshot of the cluster";
 /// Size of the rows at which a block ends, in bytes.
-const BLOCK_BYTES: usize = 256 << 10;
+const BLOCK_BYTES: usize = 4 << 20;
 const HEADER: u8 = 0;
 const CATALOG_ROWS: u8 = 1;
 const STATE_ROWS: u8 = 2;

@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 use crate::limits::{FIGURE_DAYS_MAX, FIGURES_MAX, USAGE_DAYS_MAX};
 use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogProgress, note_frame, put_progress};
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, LinkPurpose,
-    NodeId, ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, LinkPurpose, NodeId,
+    ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
 };
 use crate::store::{ScanOrder, Span, Table, Transaction};
 
@@ -56,8 +56,6 @@ pub(super) enum FileEffect {
     Cached(ReleaseId, CachedFile),
     /// The file of a release is no longer cached.
     ReleaseForgotten(ReleaseId),
-    /// Files of this content are no longer cached.
-    Forgotten(ContentHash),
 }
 
 /// Events of one node, in order.
@@ -186,7 +184,6 @@ impl EventStep<'_, '_> {
             StateEvent::AuditSignIn(entry) => self.audit(entry, AuditClass::SignIn),
             StateEvent::RememberFile(remembered) => self.remember_file(remembered),
             StateEvent::ForgetFile(release) => self.forget_file(release),
-            StateEvent::ForgetContent(content) => self.forget_content(*content),
             StateEvent::AggregateDownloads(aggregate) => self.aggregate_downloads(aggregate),
         }
     }
@@ -495,24 +492,6 @@ impl EventStep<'_, '_> {
             return Ok(Outcome::Unknown);
         }
         let effect = FileEffect::ReleaseForgotten(release.clone());
-        self.effects.push(Effect::File(effect));
-        Ok(Outcome::Done)
-    }
-
-    fn forget_content(&mut self, content: ContentHash) -> Result<Outcome> {
-        let mut forgotten = Vec::new();
-        self.rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
-            // A damaged row is not counted as this content's: it is dropped at the next start.
-            let file = value.and_then(CachedFile::decode);
-            if file.is_ok_and(|file| file.content == content) {
-                forgotten.push(row_key.to_vec());
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        for row_key in &forgotten {
-            self.rows.remove(FILES, row_key)?;
-        }
-        let effect = FileEffect::Forgotten(content);
         self.effects.push(Effect::File(effect));
         Ok(Outcome::Done)
     }

@@ -354,8 +354,6 @@ pub enum StateEvent {
     RememberFile(RememberedFile),
     /// Delete the entry of a release's file, which will be fetched again.
     ForgetFile(ReleaseId),
-    /// Delete the entry of every file with this content, which is lost: it will be fetched again.
-    ForgetContent(ContentHash),
     /// Add downloads, and store the new offsets of their files. Refused when a part does not begin
     /// at the stored offset of its file.
     AggregateDownloads(DownloadAggregate),
@@ -375,7 +373,6 @@ codec! {
         9 => Audit(entry),
         10 => RememberFile(remembered),
         11 => ForgetFile(release),
-        12 => ForgetContent(content),
         13 => AggregateDownloads(aggregate),
         14 => SealSecret(account, sealed),
         15 => AuditSignIn(entry),

@@ -359,7 +359,6 @@ impl State {
             match effect {
                 FileEffect::Cached(release, file) => files.insert(&release, &file),
                 FileEffect::ReleaseForgotten(release) => files.remove(&release),
-                FileEffect::Forgotten(content) => files.remove_content(content),
             }
             drop(files);
             if !is_new {
@@ -490,6 +489,24 @@ impl State {
             })
         })?;
         Ok(files)
+    }
+
+    /// Releases with a row of a file that has this content. Cost: reads the rows of all files,
+    /// beside writers.
+    pub(crate) fn releases_with(&self, content: ContentHash) -> Result<Vec<ReleaseId>> {
+        let mut releases = Vec::new();
+        self.store.read(|rows| {
+            rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
+                // A damaged row is not counted as this content's: it is dropped at the next start.
+                let file = value.and_then(CachedFile::decode);
+                if file.is_ok_and(|file| file.content == content) {
+                    let text = std::str::from_utf8(row_key).ok();
+                    releases.extend(text.and_then(ReleaseId::parse));
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        Ok(releases)
     }
 
     /// Every blob that a cached file refers to, once, with one of these files.
