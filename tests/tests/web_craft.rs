@@ -327,6 +327,37 @@ fn lists_keep_their_distance_and_titles_say_things_once() {
 }
 
 #[test]
+fn titles_have_room_in_rows_and_forms_stand_in_the_middle() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    for language in ["es", "en"] {
+        let mut browser = driver.open(looks(language));
+        browser.goto(&portal.url("/"));
+        browser.cookie("subcat-session", &session);
+        // A row is two lines, but for long titles: the title beside its figures, then the release.
+        for path in ["/", "/catalog"] {
+            browser.goto(&portal.url(path));
+            let wrapped = "return [...document.querySelectorAll('.hits h2')].filter(it =>\
+                           parseFloat(getComputedStyle(it).lineHeight) * 1.6 < it.offsetHeight\
+                           && it.innerText.length < 36).map(it => it.innerText)";
+            assert_eq!(
+                browser.eval(wrapped),
+                Value::Array(Vec::new()),
+                "{language} {path}"
+            );
+        }
+        for path in ["/keys/new", "/keys/1/roll", "/profile/second-step"] {
+            browser.goto(&portal.url(path));
+            let sides = "const box = document.querySelector('main .medium')\
+                         .getBoundingClientRect();\
+                         return box.left - (document.documentElement.clientWidth - box.right)";
+            let sides = browser.eval(sides).as_f64().expect("a form");
+            assert!(sides.abs() <= 2.0, "{path}: {sides}");
+        }
+    }
+}
+
+#[test]
 fn the_entry_of_a_menu_that_is_chosen_moves_no_other() {
     let (portal, session) = lived_in();
     let driver = Driver::start();

@@ -192,6 +192,12 @@ impl RecordView {
         }
     }
 
+    /// Returns true if its row names the release before the description: no heading above the row
+    /// has the title, so the row begins with that.
+    pub(crate) fn names_release(&self) -> bool {
+        !self.is_below_title && !self.is_same_release && !self.release.is_empty()
+    }
+
     /// Returns true if both are of one film or episode, and of one release of it that is known.
     fn has_release_of(&self, other: &Self) -> bool {
         let is_one_title = match (self.title_path.as_str(), other.title_path.as_str()) {
