@@ -114,7 +114,7 @@ fn what_is_not_of_a_full_pool_goes_on() {
             (format!("/api/subtitles/{other}/download"), fetched),
             (
                 format!("/api/subtitles/{CACHED}/download?format=vtt&release=a{idx}"),
-                &[WorkKind::Decoding, WorkKind::Opening],
+                &[WorkKind::Decoding, WorkKind::Opening, WorkKind::Storing],
             ),
             ("/catalog?query=faro".to_owned(), &[WorkKind::Pages]),
             ("/".to_owned(), &[WorkKind::Pages]),

@@ -66,45 +66,84 @@ impl FilesHandle<'_> {
         content: &[u8],
         facts: FileFacts,
     ) -> Result<CachedFile> {
+        // The sweep of blobs without a row must not come between the blob and its row.
+        let _storing = self.database.storing.read();
+        let remembered = self.put_blob(release, content, facts)?;
+        let event = StateEvent::RememberFile(remembered.clone());
+        let outcomes = self.database.change_state(vec![event]);
+        self.known_file(remembered, outcomes)
+    }
+
+    /// The same as a task: blocks the thread that polls for the disk and for object storage, and
+    /// waits for the log of a cluster without one, and without the content.
+    pub async fn submit_fetched(
+        self,
+        release: &ReleaseId,
+        content: impl AsRef<[u8]> + Send,
+        facts: FileFacts,
+    ) -> Result<CachedFile> {
+        let (remembered, change) = {
+            let content = content;
+            // Outside of a cluster the row is there when this is over. In one, a blob that is swept
+            // before its row is known comes back.
+            let _storing = self.database.storing.read();
+            let remembered = self.put_blob(release, content.as_ref(), facts)?;
+            let event = StateEvent::RememberFile(remembered.clone());
+            (remembered, self.database.submit_state(vec![event]))
+        };
+        self.known_file(remembered, change.await)
+    }
+
+    /// Stores a blob; returns the row of its file. The caller holds the lock `storing`.
+    fn put_blob(
+        self,
+        release: &ReleaseId,
+        content: &[u8],
+        facts: FileFacts,
+    ) -> Result<RememberedFile> {
         self.database.check_space()?;
         // Other nodes look for it there as soon as they learn of it.
         let is_uploaded = self.database.second_home.upload_shared(content);
-        let _storing = self.database.storing.read();
         // The blob first: a stored file has its blob, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
         if !is_uploaded {
             // Also for an existing blob: an unnecessary upload costs little.
             self.database.second_home.note_stored(&hash)?;
         }
-        let file = CachedFile {
-            content: hash,
-            size_bytes: content.len() as u64,
-            checksum,
-            kind: facts.kind,
-            upstream_name: facts.upstream_name,
-            refetch_at: facts.refetch_at,
-            is_brought: false,
-        };
-        let event = StateEvent::RememberFile(RememberedFile {
+        Ok(RememberedFile {
             release: release.clone(),
-            file: file.clone(),
+            file: CachedFile {
+                content: hash,
+                size_bytes: content.len() as u64,
+                checksum,
+                kind: facts.kind,
+                upstream_name: facts.upstream_name,
+                refetch_at: facts.refetch_at,
+                is_brought: false,
+            },
             replaces: facts.replaces,
-        });
-        match (
-            self.database.change_state(vec![event.clone()]),
-            self.database.replica(),
-        ) {
+        })
+    }
+
+    /// The file that is known for a release after the change that remembers one.
+    fn known_file(
+        self,
+        remembered: RememberedFile,
+        outcomes: Result<Vec<Outcome>>,
+    ) -> Result<CachedFile> {
+        let (release, file) = (&remembered.release, remembered.file.clone());
+        match (outcomes, self.database.replica()) {
             // Clients get their files while the log of the cluster is unavailable.
             (Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. }), Some(replica)) => {
                 let known = self.cached_file(release);
-                if known.as_ref().map(|file| file.content) != facts.replaces {
+                if known.as_ref().map(|file| file.content) != remembered.replaces {
                     return Ok(known.unwrap_or(file));
                 }
                 self.database.state.show_file(release, &file);
-                replica.announce_later(vec![event]);
+                replica.announce_later(vec![StateEvent::RememberFile(remembered)]);
             }
-            (remembered, _) => {
-                if remembered? == [Outcome::Stale] {
+            (outcomes, _) => {
+                if outcomes? == [Outcome::Stale] {
                     return Ok(self.cached_file(release).unwrap_or(file));
                 }
             }

@@ -6,9 +6,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use subcat_engine::{
-    CachedFile, ChoiceRecord, ContentHash, Engine, FileKind, Number, Record, RecordId, ReleaseId,
-    TextCandidate, TextRequest, Variant, VideoType, choose_text, error_chain, listed_numbers,
+    CachedFile, ChoiceRecord, ContentHash, Engine, FileFacts, FileKind, Number, Record, RecordId,
+    ReleaseId, TextCandidate, TextRequest, Timestamp, Variant, VideoType, choose_text, error_chain,
+    listed_numbers,
 };
 use tokio::sync::Semaphore;
 
@@ -91,7 +93,19 @@ impl TextFiles {
         wanted: Arc<TextDownload>,
     ) -> Result<MadeText, TextError> {
         let subject = (source.file.content, source.id, query);
-        let work = || self.decode(move |engine| make(engine, &source, &wanted));
+        let work = || {
+            let making = self.decode(move |engine| make(engine, &source, &wanted));
+            let (engine, control) = (Arc::clone(&self.engine), self.control.clone());
+            async move {
+                match making.await? {
+                    Making::Made(text) => Ok(text),
+                    Making::Unstored(text) => {
+                        let stored = control.run_waiting(WorkKind::Storing, store(engine, text));
+                        stored.await.unwrap_or(Err(TextError::Internal))
+                    }
+                }
+            }
+        };
         match self.flight.join(&subject, &self.control, || None, work) {
             Joined::Known(result) => result,
             Joined::Leader(outcome) | Joined::Follower(outcome) => {
@@ -138,7 +152,7 @@ struct SourceText<'a> {
 /// The stored content of a source, and its record.
 struct OpenSource {
     record: Record,
-    content: bytes::Bytes,
+    content: Bytes,
 }
 
 impl OpenSource {
@@ -183,11 +197,47 @@ fn texts<'a>(
     Ok(texts.collect())
 }
 
-fn make(
-    engine: &Engine,
-    source: &TextSource,
-    wanted: &TextDownload,
-) -> Result<MadeText, TextError> {
+/// A text that a request means.
+enum Making {
+    /// It is stored.
+    Made(MadeText),
+    /// It was just made.
+    Unstored(UnstoredText),
+}
+
+/// A text that was just made.
+struct UnstoredText {
+    release: ReleaseId,
+    content: Bytes,
+    /// The cleaned name.
+    name: String,
+    /// Of its source: the text is due for a refetch when that is.
+    refetch_at: Option<Timestamp>,
+    content_type: &'static str,
+}
+
+/// Stores a text that was just made.
+async fn store(engine: Arc<Engine>, text: UnstoredText) -> Result<MadeText, TextError> {
+    let files = engine.files();
+    let facts = FileFacts {
+        kind: text_kind(&text.name),
+        upstream_name: None,
+        refetch_at: None,
+        replaces: files.cached_file(&text.release).map(|file| file.content),
+    };
+    let stored = files.submit_fetched(&text.release, text.content, facts);
+    let file = stored.await.map_err(|error| internal(&error))?;
+    Ok(MadeText {
+        file: CachedFile {
+            refetch_at: text.refetch_at,
+            ..file
+        },
+        name: text.name,
+        content_type: text.content_type,
+    })
+}
+
+fn make(engine: &Engine, source: &TextSource, wanted: &TextDownload) -> Result<Making, TextError> {
     let open = OpenSource::open(engine, source)?;
     let archive = open.archive(source);
     let texts = texts(source, archive.as_ref())?;
@@ -203,7 +253,7 @@ fn make(
         content_type: content_type(wanted.format),
     };
     if text.entry_idx.is_none() && wanted.encoding.is_none() {
-        return Ok(made(source.file.clone()));
+        return Ok(Making::Made(made(source.file.clone())));
     }
     let language = open.record.language.primary();
     let release = made_release(source, text.entry_idx, wanted, &language);
@@ -211,7 +261,7 @@ fn make(
     if let Some(known) = engine.files().cached_file(&release)
         && engine.files().has_content(known.content)
     {
-        return Ok(made(known));
+        return Ok(Making::Made(made(known)));
     }
     let unpacked = match (&archive, text.entry_idx) {
         (Some(archive), Some(idx)) => {
@@ -226,12 +276,15 @@ fn make(
     };
     // What changes nothing is not stored under another name.
     if text.entry_idx.is_none() && wanted.format.is_none() && content == open.content {
-        return Ok(made(source.file.clone()));
+        return Ok(Making::Made(made(source.file.clone())));
     }
-    let stored = engine
-        .files()
-        .store_file(&release, &content, text_kind(&name), None);
-    stored.map(made).map_err(|error| internal(&error))
+    Ok(Making::Unstored(UnstoredText {
+        release,
+        content,
+        refetch_at: source.file.refetch_at,
+        content_type: content_type(wanted.format),
+        name,
+    }))
 }
 
 fn list(engine: &Engine, source: &TextSource) -> Result<Vec<ListedText>, TextError> {

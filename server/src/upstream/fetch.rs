@@ -297,7 +297,7 @@ impl FetchState {
         let name = record_name.or(upstream_name.as_ref());
         let name_kind = name.and_then(|name| named_kind(name.as_str()));
         let (state, release) = (Arc::clone(self), release.clone());
-        let storing = move || {
+        let storing = async move {
             let content = &fetched.content;
             // An answer with the media type of a document must begin as no document does: scripts
             // of upstreams send files under the media type of their pages.
@@ -327,14 +327,15 @@ impl FetchState {
                 refetch_at,
                 replaces,
             };
-            let stored = state.engine.files().store_fetched(&release, content, facts);
-            stored.map_err(|error| {
+            let files = state.engine.files();
+            let stored = files.submit_fetched(&release, fetched.content, facts);
+            stored.await.map_err(|error| {
                 let error = error_chain(&error);
                 tracing::error!(error, "a fetched file could not be stored");
                 FetchError::NotStored
             })
         };
-        let stored = self.control.run(WorkKind::Storing, storing).await;
+        let stored = self.control.run_waiting(WorkKind::Storing, storing).await;
         stored.unwrap_or(Err(FetchError::NotStored))
     }
 }
