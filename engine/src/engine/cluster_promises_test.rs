@@ -8,11 +8,11 @@ use super::cluster_test::{Node, assert_same, attach_with, clock, join, start, th
 use super::test_support::{copy_dir, import, new_api_key, now, open, title_of, with_store};
 use crate::database::STATE_FILE;
 use crate::limits::LOG_READ_BYTES_MIN;
-use crate::model::ApiKeyId;
+use crate::model::{ApiKeyId, FileKind, ReleaseId};
 use crate::replication::{
     AppendError, Attachment, FrameVersions, Log, LogEntry, LogState, MemoryLog, ReadError,
 };
-use crate::state::Change;
+use crate::state::{Change, StateEvent};
 use crate::store::Table;
 use crate::{Error, MaintenanceTask};
 
@@ -103,6 +103,26 @@ fn a_node_without_space_obeys_and_appends_nothing_that_it_cannot_apply() {
     assert!(!heard.beat.can_apply);
     b.engine.database().data_dir().reserve(0);
     assert_same(&[a, b]);
+}
+
+/// What a damaged row has added to the sum is not known: it is not taken out of it again.
+#[test]
+fn a_row_that_is_damaged_while_it_runs_stops_a_node_that_removes_it() {
+    let (_dir, _log, [a, b, _c]) = three();
+    let release = ReleaseId::parse("r1").unwrap();
+    let content = b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+    let stored = a
+        .engine
+        .files()
+        .store_file(&release, content, FileKind::Srt, None);
+    stored.unwrap();
+    b.catch_up();
+    let store = b.engine.database().state.store();
+    let damaged = store.write(|rows| rows.discredit(Table("files"), b"r1"));
+    damaged.unwrap();
+    let forget = StateEvent::ForgetFile(release);
+    a.engine.apply(vec![forget]).unwrap();
+    assert!(problem(&b).contains("subcat cluster join"));
 }
 
 #[test]

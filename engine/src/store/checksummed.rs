@@ -359,6 +359,9 @@ impl Transaction<'_> {
     }
 
     /// Takes the present row out of the sum, and the new one in.
+    ///
+    /// Errors: the present row does not match its checksum. What it has added to the sum is not
+    /// known, and no other node would have this sum again.
     fn count_in_sum(
         &mut self,
         table: Table,
@@ -370,6 +373,9 @@ impl Transaction<'_> {
         };
         if sum.counts(table, row_key) {
             let old = self.rows.get(table, row_key)?;
+            if let Some(stored) = &old {
+                verified_value(self.file, table, row_key, stored)?;
+            }
             let old = old.as_deref().and_then(|stored| stored.last_chunk());
             *difference = difference
                 .wrapping_sub(old.map_or(0, |checksum| u64::from_le_bytes(*checksum)))
