@@ -100,6 +100,11 @@ fn is_letter(word: &str) -> bool {
 
 /// True if the piece, without its spaces, is one of these words.
 fn is_one_of(piece: &str, listed: &[&str]) -> bool {
+    // Only a run of single letters has spaces, the first behind its first letter.
+    let is_run = piece.chars().nth(1) == Some(' ');
+    if !is_run {
+        return listed.contains(&piece);
+    }
     let letters = || piece.bytes().filter(|byte| *byte != b' ');
     listed.iter().any(|word| letters().eq(word.bytes()))
 }
