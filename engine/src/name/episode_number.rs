@@ -6,7 +6,7 @@ use super::marks::{Episodes, FolderSeason, date_at, glued};
 use super::name_words::NameWords;
 use super::path_words::is_technical;
 use super::tokens::is_blank;
-use super::word_class::{number, source_len, versioned_number, year};
+use super::word_class::{number, versioned_number, year};
 
 /// A number of a name in the folder of a season.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ fn number_at(words: &NameWords, idx: usize) -> Option<PathNumber> {
     let year_last = words.circumstances.year_last;
     let is_other = year(word, year_last).is_some()
         || date_at(tokens, idx, year_last).is_some()
-        || source_len(tokens, idx) > 0;
+        || tokens.is_source(idx);
     if is_other {
         return None;
     }
@@ -90,7 +90,7 @@ fn number_in_front(words: &NameWords) -> Option<PathNumber> {
     let is_ended = next == tokens.len()
         || (tokens.is_behind_dash(next) && !is_number(next))
         || gap.contains(['(', '[', '{'])
-        || source_len(tokens, next) > 0;
+        || tokens.is_source(next);
     let is_before_letter = || {
         let has_letter = tokens.word(next).starts_with(char::is_alphabetic);
         let is_sign = |c: char| c == '-' || is_blank(c);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::tokens::{NameTokens, ends_in_dash, is_blank};
 use super::word_class::{
     EPISODE_WORDS, PART_WORDS, is_any_season_word, is_one_of, is_season_plural, is_season_word,
-    leading_number, month, number, ordinal, source_len, year,
+    leading_number, month, number, ordinal, year,
 };
 
 /// The season given by the folder of a name.
@@ -90,7 +90,7 @@ pub(crate) fn marks(tokens: &NameTokens, circumstances: &Circumstances) -> Vec<M
     let scan = MarkScan {
         tokens,
         circumstances,
-        source: (0..tokens.len()).find(|idx| source_len(tokens, *idx) > 0),
+        source: tokens.first_source(),
     };
     let mut marks = Vec::new();
     let mut idx = 0;
@@ -369,7 +369,7 @@ impl MarkScan<'_> {
     }
 
     fn begins_source_or_date(&self, idx: usize) -> bool {
-        source_len(self.tokens, idx) > 0
+        self.tokens.is_source(idx)
             || date_at(self.tokens, idx, self.circumstances.year_last).is_some()
     }
 
@@ -435,7 +435,7 @@ impl MarkScan<'_> {
 
     /// The last number of a word that continues with a mark.
     fn further(&self, season: Option<u32>, last: u32, idx: usize) -> Option<u32> {
-        if source_len(self.tokens, idx) > 0 {
+        if self.tokens.is_source(idx) {
             return None;
         }
         let word = self.tokens.word(idx);

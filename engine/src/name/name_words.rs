@@ -6,7 +6,7 @@ use super::clean::CleanName;
 use super::marks::{Circumstances, Episodes, Mark, MarkKind, glued, marks};
 use super::title::{NamePart, TitleStop, trim};
 use super::tokens::{NameTokens, is_blank, is_dash};
-use super::word_class::{EPISODE_WORDS, is_one_of, number, source_len, year};
+use super::word_class::{EPISODE_WORDS, is_one_of, number, year};
 
 /// A year of a name, or two joined by a dash; the first one counts (NAMES.md N2).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl NameWords {
         let marks = marks(&tokens, &circumstances);
         Self {
             years: years(&tokens, circumstances.year_last),
-            source: (0..tokens.len()).find(|idx| source_len(&tokens, *idx) > 0),
+            source: tokens.first_source(),
             tokens,
             marks,
             ids: clean.ids.clone(),
@@ -69,7 +69,7 @@ impl NameWords {
         let len = self.tokens.len();
         let ends_in_source = (1..=2).any(|words| {
             len.checked_sub(words)
-                .is_some_and(|idx| source_len(&self.tokens, idx) == words)
+                .is_some_and(|idx| self.tokens.source_len(idx) == words)
         });
         ends_in_source
             || self.marks.last().is_some_and(|mark| mark.words.end == len)
@@ -171,7 +171,7 @@ impl NameWords {
             let next = idx + 1;
             let is_before_end = next == self.tokens.len()
                 || self.tokens.gap(next).contains(['(', '[', '{'])
-                || source_len(&self.tokens, next) > 0;
+                || self.tokens.is_source(next);
             let is_episode = self.tokens.is_behind_dash(idx)
                 && is_before_end
                 && year(word, self.circumstances.year_last).is_none();

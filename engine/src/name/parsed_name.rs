@@ -6,8 +6,7 @@ use super::marks::{Circumstances, Episodes, FolderSeason, Mark, MarkKind, NameDa
 use super::name_words::{Heading, NameWords, YearWords};
 use super::title::{NamePart, TitleStop, series_phrase_at, shown, trim};
 use super::word_class::{
-    EPISODE_WORDS, is_lines, is_one_of, is_part, leading_number, number, source_len,
-    versioned_number,
+    EPISODE_WORDS, is_lines, is_one_of, is_part, leading_number, number, versioned_number,
 };
 
 /// The episode given by a name.
@@ -422,7 +421,7 @@ fn title_behind(
 fn phrase_behind(words: &NameWords, year: &YearWords) -> Option<Range<usize>> {
     let phrase = series_phrase_at(&words.tokens, year.words.end)?;
     let is_last = phrase.end == words.tokens.len();
-    (is_last || source_len(&words.tokens, phrase.end) > 0).then_some(phrase)
+    (is_last || words.tokens.is_source(phrase.end)).then_some(phrase)
 }
 
 /// The doubt that the words behind a year give.
@@ -434,7 +433,7 @@ fn behind_year(words: &NameWords, year: &YearWords) -> Option<Doubt> {
     let word = words.tokens.word(next);
     let is_year = words.years.iter().any(|year| year.words.start == next);
     let is_number = number(word, 1..=4).is_some() && !is_lines(word) && !is_year;
-    if is_number && source_len(&words.tokens, next) == 0 {
+    if is_number && !words.tokens.is_source(next) {
         return Some(Doubt::NumberBehindYear);
     }
     if is_part(word) {

@@ -3,7 +3,7 @@
 use super::language::{LanguageWords, language_before};
 use super::language_words::word_tag;
 use super::tokens::{NameTokens, is_dash};
-use super::word_class::{is_one_of, leading_number, number, source_len};
+use super::word_class::{is_one_of, leading_number, number};
 
 /// Words of folders that hold subtitles.
 const CLEAR_WORDS: [&str; 10] = [
@@ -97,10 +97,10 @@ pub(crate) fn is_technical(tokens: &NameTokens, idx: usize) -> bool {
 
 /// True for a word that is a source word or belongs to one of two words.
 pub(crate) fn is_in_source(tokens: &NameTokens, idx: usize) -> bool {
-    source_len(tokens, idx) > 0
+    tokens.is_source(idx)
         || idx
             .checked_sub(1)
-            .is_some_and(|before| source_len(tokens, before) == 2)
+            .is_some_and(|before| tokens.source_len(before) == 2)
 }
 
 /// A form of sound, which the number of its channels follows: `dd`, `DD5`.
@@ -180,7 +180,7 @@ pub(crate) fn release_group(
 
 fn is_second_of_source(tokens: &NameTokens, idx: usize) -> bool {
     idx.checked_sub(1)
-        .is_some_and(|before| source_len(tokens, before) == 2)
+        .is_some_and(|before| tokens.source_len(before) == 2)
 }
 
 #[cfg(test)]
@@ -217,7 +217,7 @@ mod tests {
     fn l3_groups_of_releases() {
         let group = |text: &str| {
             let tokens = NameTokens::new(text);
-            let source = (0..tokens.len()).find(|idx| source_len(&tokens, *idx) > 0);
+            let source = tokens.first_source();
             release_group(&tokens, source, tokens.len())
         };
         assert_eq!(group("Heat.1080p.x264-ABC"), Some(3));

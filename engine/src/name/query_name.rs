@@ -6,16 +6,17 @@ use super::name_words::YearWords;
 use super::named::{Named, YEAR_LAST};
 use super::parsed_name::{Doubt, EpisodeForm, NameKind, ParsedName};
 use super::query_numbers::{NumberLookup, candidates, number_lookups};
-use super::query_tail::tail;
+use super::query_tail::{OriginalWords, tail};
 use super::query_titles::{film_titles, titles};
-use super::tokens::{NameTokens, plain};
+use super::tokens::NameTokens;
 use super::word_class::is_searched_ending;
 
 /// The name that a query is.
+///
+/// Titles and tail are made on demand: most names are found as those of releases, which need
+/// neither.
 #[derive(Debug, Clone)]
 pub struct QueryName {
-    /// The displayed title; empty if the query has none.
-    pub title: String,
     /// The year of a film, or that behind the title of an episode.
     pub year: Option<u32>,
     /// True if `year` is that of a film.
@@ -24,8 +25,6 @@ pub struct QueryName {
     pub year_behind_source: Option<u32>,
     /// The episode, season or date that the query names.
     pub named: Named,
-    /// Folded words that are no words of title, year or marks.
-    pub tail: Vec<String>,
     /// True if a word may be an episode that the query does not mark as one: if none is found, the
     /// only other answers are films, and packs where the query gives a season.
     pub may_be_episode: bool,
@@ -33,10 +32,8 @@ pub struct QueryName {
     pub title_place: Option<usize>,
     /// Episodes to look up, in this order.
     pub numbers: Vec<NumberLookup>,
-    /// Titles to look up, in their displayed form, in this order; the first is `title`.
-    pub titles: Vec<String>,
-    /// Titles of films of the year, in their displayed form, in this order.
-    pub film_titles: Vec<String>,
+    name: ParsedName,
+    original: OriginalWords,
 }
 
 impl QueryName {
@@ -47,7 +44,7 @@ impl QueryName {
     /// ```
     /// use subcat_engine::{Named, QueryName};
     /// let name = QueryName::parse("Dark Capítulo 4 de la temporada 2.mkv");
-    /// assert_eq!(name.title, "Dark");
+    /// assert_eq!(name.title(), "Dark");
     /// assert_eq!(name.named, Named::Episode { season: 2, episode: 4 });
     /// ```
     pub fn parse(query: &str) -> Self {
@@ -58,30 +55,49 @@ impl QueryName {
         };
         let stem = without_ending(query.trim());
         let name = ParsedName::new(stem, circumstances);
-        let original = NameTokens::of_plain(plain(stem));
+        let original = OriginalWords::new(stem);
         let named = named(&name);
         let year = name.year.as_ref().map(|year| year.year);
-        let film_year = name
-            .year
-            .as_ref()
-            .filter(|_| !matches!(name.kind, NameKind::Episode(_)));
+        let is_film = !matches!(name.kind, NameKind::Episode(_));
+        let film_year = name.year.as_ref().filter(|_| is_film);
+        let is_film_year = film_year.is_some();
         let candidates = candidates(&name, named, film_year);
         let numbers = number_lookups(&name, &candidates, named, &original);
         Self {
-            title: name.shown_title(),
             year,
-            is_film_year: film_year.is_some(),
+            is_film_year,
             year_behind_source: year_behind_source(&name),
             named,
-            tail: tail(&original, &name, None),
             may_be_episode: candidates.iter().any(|candidate| !candidate.is_own),
             title_place: numbers.title_place,
-            titles: titles(&name, named),
-            film_titles: match film_year {
-                Some(_) => film_titles(&name),
-                None => Vec::new(),
-            },
             numbers: numbers.lookups,
+            name,
+            original,
+        }
+    }
+
+    /// The displayed title; empty if the query has none.
+    pub fn title(&self) -> String {
+        self.name.shown_title()
+    }
+
+    /// Folded words that are no words of title, year or marks.
+    pub fn tail(&self) -> Vec<String> {
+        tail(&self.original, &self.name, None)
+    }
+
+    /// Titles to look up, in their displayed form, in this order; the first is
+    /// [`QueryName::title`].
+    pub fn titles(&self) -> Vec<String> {
+        titles(&self.name, self.named)
+    }
+
+    /// Titles of films of the year, in their displayed form, in this order.
+    pub fn film_titles(&self) -> Vec<String> {
+        if self.is_film_year {
+            film_titles(&self.name)
+        } else {
+            Vec::new()
         }
     }
 
@@ -152,9 +168,9 @@ mod tests {
 
     fn check(query: &str, title: &str, named: Named, tail: &str) {
         let name = QueryName::parse(query);
-        assert_eq!(name.title, title, "{query:?}");
+        assert_eq!(name.title(), title, "{query:?}");
         assert_eq!(name.named, named, "{query:?}");
-        assert_eq!(name.tail.join(" "), tail, "{query:?}");
+        assert_eq!(name.tail().join(" "), tail, "{query:?}");
     }
 
     const fn episode(season: u32, episode: u32) -> Named {

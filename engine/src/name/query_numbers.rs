@@ -8,11 +8,9 @@ use super::marks::{MarkKind, SeasonMark};
 use super::name_words::YearWords;
 use super::named::{Named, YEAR_LAST};
 use super::parsed_name::{EpisodeForm, NameKind, ParsedName};
-use super::query_tail::{Marked, tail};
-use super::tokens::NameTokens;
+use super::query_tail::{Marked, OriginalWords, tail};
 use super::word_class::{
-    EPISODE_WORDS, PART_WORDS, is_lines, is_one_of, leading_number, number, source_len,
-    versioned_number, year,
+    EPISODE_WORDS, PART_WORDS, is_lines, is_one_of, leading_number, number, versioned_number, year,
 };
 
 /// Roman numbers of parts: their number is their place.
@@ -78,7 +76,7 @@ pub(super) fn number_lookups(
     name: &ParsedName,
     candidates: &[Candidate],
     named: Named,
-    original: &NameTokens,
+    original: &OriginalWords,
 ) -> NumberLookups {
     let (mut lookups, mut title_place) = (Vec::new(), None);
     for candidate in candidates {
@@ -292,7 +290,7 @@ impl<'a> Numbers<'a> {
     fn is_before_source(&self, idx: usize) -> bool {
         let years = &self.name.words.years;
         let is_direct = || years.iter().any(|year| year.words.end == idx);
-        let is_source = source_len(&self.name.words.tokens, idx) > 0;
+        let is_source = self.name.words.tokens.is_source(idx);
         idx < self.source && !is_source && (!self.has_film_year || is_direct())
     }
 

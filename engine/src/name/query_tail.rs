@@ -1,12 +1,35 @@
 //! Words of a query that give neither title nor year nor episode: they order the hits.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::marks::Mark;
 use super::name_words::YearWords;
 use super::parsed_name::ParsedName;
-use super::tokens::NameTokens;
+use super::tokens::{NameTokens, plain};
 use crate::text::{fold, words};
+
+/// The words of a query as it was written, split on demand.
+#[derive(Debug, Clone)]
+pub(super) struct OriginalWords {
+    text: String,
+    words: OnceCell<NameTokens>,
+}
+
+impl OriginalWords {
+    /// The words of a query without its ending.
+    pub(super) fn new(stem: &str) -> Self {
+        Self {
+            text: stem.to_owned(),
+            words: OnceCell::new(),
+        }
+    }
+
+    fn words(&self) -> &NameTokens {
+        let split = || NameTokens::of_plain(plain(&self.text));
+        self.words.get_or_init(split)
+    }
+}
 
 /// A number that is read as an episode, with the title that then stands before it.
 pub(super) struct Marked<'a> {
@@ -17,11 +40,11 @@ pub(super) struct Marked<'a> {
 
 /// The words of a query that are no words of the title, the year or a mark.
 pub(super) fn tail(
-    original: &NameTokens,
+    original: &OriginalWords,
     name: &ParsedName,
     marked: Option<&Marked<'_>>,
 ) -> Vec<String> {
-    let tokens = &name.words.tokens;
+    let (tokens, original) = (&name.words.tokens, original.words());
     let (title, year) = match marked {
         Some(marked) => (marked.title, marked.year),
         None => (&name.title.words, name.year.as_ref()),

@@ -140,7 +140,7 @@ mod tests {
     use crate::name::QueryName;
 
     fn check(query: &str, expected: &[&str]) {
-        assert_eq!(QueryName::parse(query).titles, expected, "{query:?}");
+        assert_eq!(QueryName::parse(query).titles(), expected, "{query:?}");
     }
 
     #[test]
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn films_are_looked_up_with_fewer_words() {
-        let films = |query: &str| QueryName::parse(query).film_titles;
+        let films = |query: &str| QueryName::parse(query).film_titles();
         assert_eq!(
             films("Blade Runner (Final Cut) (1982)"),
             ["Blade Runner (Final", "Blade Runner", "Blade"]

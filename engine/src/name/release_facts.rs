@@ -5,7 +5,7 @@ use super::named::YEAR_LAST;
 use super::path_words::{is_in_source, release_group};
 use super::tags::{Surroundings, Tags};
 use super::tokens::NameTokens;
-use super::word_class::{is_lines, is_one_of, is_searched_ending, source_len};
+use super::word_class::{is_lines, is_one_of, is_searched_ending};
 
 /// Sources, folded and without punctuation, with their displayed forms; of two the longer one
 /// counts.
@@ -94,7 +94,7 @@ impl ReleaseFacts {
             "2160p".clone_into(&mut self.resolution);
         }
         let joined = [word, tokens.word(idx + 1)].concat();
-        let pair = Some(joined.as_str()).filter(|_| source_len(tokens, idx) == 2);
+        let pair = Some(joined.as_str()).filter(|_| tokens.source_len(idx) == 2);
         let known = SOURCES
             .iter()
             .find(|(name, _)| pair == Some(*name) || *name == word);

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use crate::text::fold_character;
 
+use super::word_class::source_len;
+
 /// A word of a name: its bytes in the text, its bytes in the folded text, its bracket.
 #[derive(Debug, Clone)]
 struct Word {
@@ -16,6 +18,8 @@ struct Word {
     folded: Range<usize>,
     /// The innermost closed bracket that the word stands in, as an index into the brackets.
     bracket: Option<usize>,
+    /// Length, in words, of the source word that begins here; 0 if none does.
+    source_len: usize,
 }
 
 /// A name as words (SEARCH.md 1, steps 1 to 4) with the characters between them.
@@ -42,36 +46,57 @@ impl NameTokens {
             brackets: Vec::new(),
             text: String::new(),
         };
-        let mut start = None;
-        for (at, character) in text.char_indices() {
-            let next = at + character.len_utf8();
-            let folded = &mut tokens.folded;
-            let words = &mut tokens.words;
+        let (mut at, mut is_inside) = (0, false);
+        while let Some(&byte) = text.as_bytes().get(at) {
+            let start = at;
+            if byte.is_ascii_alphanumeric() {
+                // Most names are runs of ASCII letters: they are copied whole.
+                at += alphanumeric_run(&text.as_bytes()[at..]);
+                tokens.push(start..at, &text[start..at], is_inside);
+                is_inside = true;
+                continue;
+            }
+            let character = text[at..].chars().next().expect("a character begins here");
+            at += character.len_utf8();
             fold_character(character, &mut |letter| {
-                if letter == ' ' {
-                    start = None;
-                    return;
+                if letter != ' ' {
+                    let mut bytes = [0; 4];
+                    tokens.push(start..at, letter.encode_utf8(&mut bytes), is_inside);
                 }
-                if start.is_none() {
-                    start = Some(at);
-                    let here = folded.len();
-                    words.push(Word {
-                        start: at,
-                        end: next,
-                        folded: here..here,
-                        bracket: None,
-                    });
-                }
-                folded.push(letter);
-                if let Some(word) = words.last_mut() {
-                    word.end = next;
-                    word.folded.end = folded.len();
-                }
+                is_inside = letter != ' ';
             });
         }
         tokens.text = text;
         tokens.find_brackets();
+        tokens.find_sources();
         tokens
+    }
+
+    /// Adds letters of one word: a new one, unless the last letters were `is_inside` the same.
+    fn push(&mut self, bytes: Range<usize>, letters: &str, is_inside: bool) {
+        let here = self.folded.len();
+        self.folded.push_str(letters);
+        self.folded[here..].make_ascii_lowercase();
+        if !is_inside {
+            self.words.push(Word {
+                start: bytes.start,
+                end: bytes.end,
+                folded: here..here,
+                bracket: None,
+                source_len: 0,
+            });
+        }
+        if let Some(word) = self.words.last_mut() {
+            word.end = bytes.end;
+            word.folded.end = self.folded.len();
+        }
+    }
+
+    /// Notes for each word the source word that begins there: the rules ask for it several times.
+    fn find_sources(&mut self) {
+        for idx in 0..self.words.len() {
+            self.words[idx].source_len = source_len(self.word(idx), self.word(idx + 1));
+        }
     }
 
     /// Pairs brackets, and notes for each word the innermost pair around it.
@@ -99,6 +124,21 @@ impl NameTokens {
         self.words
             .get(idx)
             .map_or("", |word| &self.folded[word.folded.clone()])
+    }
+
+    /// Length, in words, of the source word that begins at this one: 0, 1 or 2 (NAMES.md N2).
+    pub(crate) fn source_len(&self, idx: usize) -> usize {
+        self.words.get(idx).map_or(0, |word| word.source_len)
+    }
+
+    /// True if a source word begins at this word.
+    pub(crate) fn is_source(&self, idx: usize) -> bool {
+        self.source_len(idx) > 0
+    }
+
+    /// The first word at which a source word begins.
+    pub(crate) fn first_source(&self) -> Option<usize> {
+        (0..self.len()).find(|idx| self.is_source(*idx))
     }
 
     /// Byte at which a word begins; the end of the text beyond the last.
@@ -172,6 +212,12 @@ impl NameTokens {
     }
 }
 
+/// Count of ASCII letters and digits at the start of `bytes`.
+fn alphanumeric_run(bytes: &[u8]) -> usize {
+    let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric());
+    end.unwrap_or(bytes.len())
+}
+
 /// Pairs of brackets, inner ones first, from the opening character to behind the closing one.
 pub(crate) fn brackets(text: &str) -> Vec<Range<usize>> {
     let mut open: Vec<(usize, u8)> = Vec::new();
@@ -214,6 +260,9 @@ pub(crate) fn ends_in_dash(gap: &str) -> bool {
 
 /// A name with `×` as `x` and full-width punctuation as ASCII (NAMES.md N1).
 pub(crate) fn plain(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
     text.chars()
         .map(|c| match c {
             '×' => 'x',

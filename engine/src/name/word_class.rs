@@ -3,8 +3,6 @@
 
 use std::ops::RangeInclusive;
 
-use super::tokens::NameTokens;
-
 /// Words after which a number is that of an episode.
 pub(crate) const EPISODE_WORDS: [&str; 6] =
     ["ep", "cap", "capitulo", "episode", "episodio", "folge"];
@@ -34,6 +32,8 @@ const SOURCES: [&str; 59] = [
     "satrip", "screener", "telecine", "telesync", "truehd", "tvrip", "uhd", "vc1", "vhsrip",
     "webcap", "webdl", "webhd", "webrip", "x264", "x265", "xvid",
 ];
+/// Length of the longest source word.
+const SOURCE_BYTES_MAX: usize = 8;
 /// Ordinals of seasons: their number is their place.
 const ENGLISH_ORDINALS: [&str; 20] = [
     "first",
@@ -133,23 +133,33 @@ pub(crate) fn versioned_number(word: &str, digits: RangeInclusive<usize>) -> Opt
     (rest.is_empty() || is_version).then_some(number)
 }
 
-/// Length, in words, of the source word that begins at this one: 0, 1 or 2 (NAMES.md N2).
-pub(crate) fn source_len(tokens: &NameTokens, idx: usize) -> usize {
-    let (word, next) = (tokens.word(idx), tokens.word(idx + 1));
+/// Length, in words, of the source word that begins at a word before the word `next`: 0, 1 or 2
+/// (NAMES.md N2).
+pub(crate) fn source_len(word: &str, next: &str) -> usize {
     if word.is_empty() {
         return 0;
     }
-    let is_of_letters = word.bytes().all(|byte| byte.is_ascii_lowercase());
-    let joined = || word.bytes().chain(next.bytes());
-    let is_pair = !next.is_empty()
-        && is_of_letters
-        && SOURCES
-            .binary_search_by(|known| known.bytes().cmp(joined()))
-            .is_ok();
-    if is_pair || (word == "10" && next == "bit") {
+    let is_of_letters = || word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if (!next.is_empty() && is_of_letters() && is_source_pair(word, next))
+        || (word == "10" && next == "bit")
+    {
         return 2;
     }
     usize::from(is_source_word(word))
+}
+
+/// True for two words that give a source if they are joined.
+fn is_source_pair(word: &str, next: &str) -> bool {
+    let mut joined = [0; SOURCE_BYTES_MAX];
+    let Some(joined) = joined.get_mut(..word.len() + next.len()) else {
+        return false;
+    };
+    let (first, second) = joined.split_at_mut(word.len());
+    first.copy_from_slice(word.as_bytes());
+    second.copy_from_slice(next.as_bytes());
+    SOURCES
+        .binary_search_by(|known| known.as_bytes().cmp(joined))
+        .is_ok()
 }
 
 /// True for one word that gives the source of a release.
@@ -251,14 +261,17 @@ pub(crate) fn is_subtitle_ending(ending: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::tokens::NameTokens;
 
     fn source(text: &str) -> usize {
-        source_len(&NameTokens::new(text), 0)
+        NameTokens::new(text).source_len(0)
     }
 
     #[test]
     fn n2_source_words() {
         assert!(SOURCES.is_sorted());
+        let longest = SOURCES.iter().map(|source| source.len()).max();
+        assert_eq!(longest, Some(SOURCE_BYTES_MAX));
         for one in [
             "1080p",
             "720p50",

@@ -120,8 +120,8 @@ pub(crate) struct NameLookups {
     pub(crate) name: QueryName,
     /// Look-ups of numbers, before releases.
     pub(crate) numbers: Vec<NameLookup>,
-    /// Folded words of the value.
-    value_words: Vec<String>,
+    /// The value in lower case.
+    value: Box<str>,
     is_query: bool,
     /// Look-ups after releases, made when they are asked for: most names are those of releases.
     others: OnceCell<Vec<NameLookup>>,
@@ -232,7 +232,8 @@ impl NameLookups {
     /// Reads a `query` value. Source: SEARCH.md 4.11 to 4.16.
     pub(crate) fn of_query(value: &str) -> Self {
         let mut lookups = Self::new(value, true);
-        if !finds_nothing(&lookups.name) {
+        let has_numbers = !lookups.name.numbers.is_empty() || lookups.name.title_place.is_some();
+        if has_numbers && !finds_nothing(&lookups.name) {
             lookups.numbers = lookups.maker().numbers();
         }
         lookups
@@ -247,7 +248,7 @@ impl NameLookups {
         Self {
             name: QueryName::parse(value),
             numbers: Vec::new(),
-            value_words: folded_words(value),
+            value: value.into(),
             is_query,
             others: OnceCell::new(),
         }
@@ -256,11 +257,15 @@ impl NameLookups {
     /// Look-ups after releases, while no branch has matched.
     pub(crate) fn others(&self) -> &[NameLookup] {
         self.others.get_or_init(|| {
-            let (mut others, maker) = (Vec::new(), self.maker());
-            if !finds_nothing(&self.name) && (self.is_query || self.name.tail.is_empty()) {
+            let mut others = Vec::new();
+            if finds_nothing(&self.name) {
+                return others;
+            }
+            let maker = self.maker();
+            if self.is_query || maker.tail.is_empty() {
                 maker.add_titles(&mut others);
             }
-            if !finds_nothing(&self.name) && self.is_query {
+            if self.is_query {
                 maker.add_films(&mut others);
                 others.extend(maker.words());
             }
@@ -271,7 +276,9 @@ impl NameLookups {
     fn maker(&self) -> LookupMaker<'_> {
         LookupMaker {
             name: &self.name,
-            value_words: &self.value_words,
+            titles: self.name.titles(),
+            tail: self.name.tail(),
+            value_words: folded_words(&self.value),
             kinds: if self.is_query {
                 kinds(&self.name)
             } else {
@@ -328,7 +335,11 @@ fn folded_words(text: &str) -> Vec<String> {
 /// Makes the look-ups of a name.
 struct LookupMaker<'n> {
     name: &'n QueryName,
-    value_words: &'n [String],
+    /// The title as read comes first; none if there is no title.
+    titles: Vec<String>,
+    tail: Vec<String>,
+    /// Folded words of the value.
+    value_words: Vec<String>,
     kinds: LookupKinds,
 }
 
@@ -352,7 +363,7 @@ impl LookupMaker<'_> {
                 ..self.lookup(&number.title, year.or(self.name.year_behind_source))
             });
         }
-        if let (Some(place), Some(title)) = (self.name.title_place, self.name.titles.first()) {
+        if let (Some(place), Some(title)) = (self.name.title_place, self.titles.first()) {
             let title = NameLookup {
                 kinds: LookupKinds::Any,
                 ..self.title(title)
@@ -364,7 +375,7 @@ impl LookupMaker<'_> {
 
     /// SEARCH.md 4.14.
     fn add_titles(&self, lookups: &mut Vec<NameLookup>) {
-        lookups.extend(self.name.titles.iter().map(|title| self.title(title)));
+        lookups.extend(self.titles.iter().map(|title| self.title(title)));
     }
 
     fn title(&self, title: &str) -> NameLookup {
@@ -387,18 +398,19 @@ impl LookupMaker<'_> {
             title_fit: LookupTitleFit::Any,
             ..self.lookup(title, Some(year))
         };
-        if !self.name.title.is_empty() {
+        if let Some(title) = self.titles.first() {
             let year = LookupYear::OneOff(year);
-            lookups.push(film(&self.name.title, NameStep::OtherYear, year));
+            lookups.push(film(title, NameStep::OtherYear, year));
         }
-        for title in &self.name.film_titles {
+        for title in &self.name.film_titles() {
             lookups.push(film(title, NameStep::Film, LookupYear::Exactly(year)));
         }
     }
 
     /// SEARCH.md 4.16.
     fn words(&self) -> Option<NameLookup> {
-        let mut wanted = folded_words(&self.name.title);
+        let title = self.titles.first()?;
+        let mut wanted = folded_words(title);
         wanted.sort_unstable();
         wanted.dedup();
         let names_something = self.name.named != Named::Nothing || self.name.is_film_year;
@@ -416,7 +428,7 @@ impl LookupMaker<'_> {
             subject: LookupSubject::Words(wanted),
             year: required,
             title_fit: LookupTitleFit::None,
-            ..self.lookup(&self.name.title, year)
+            ..self.lookup(title, year)
         })
     }
 
@@ -451,7 +463,7 @@ impl LookupMaker<'_> {
             is_year_excused: self.value_words.iter().filter(is_year).count() < 2,
             fits_episode: true,
             title_fit: LookupTitleFit::Folded(folded),
-            tail: self.name.tail.clone(),
+            tail: self.tail.clone(),
         }
     }
 }

@@ -10,6 +10,10 @@ use super::oracle_entry::{OracleEntry, oracle_title_key};
 /// A value that is read as a name.
 pub(super) struct OracleName {
     name: QueryName,
+    title: String,
+    titles: Vec<String>,
+    film_titles: Vec<String>,
+    tail: Vec<String>,
     value_words: Vec<String>,
     /// True for a `query`: its numbers are looked up, too.
     is_query: bool,
@@ -42,8 +46,13 @@ pub(super) enum Turn {
 
 impl OracleName {
     pub(super) fn new(value: &str, is_query: bool) -> Self {
+        let name = QueryName::parse(value);
         Self {
-            name: QueryName::parse(value),
+            title: name.title(),
+            titles: name.titles(),
+            film_titles: name.film_titles(),
+            tail: name.tail(),
+            name,
             value_words: words(&fold(value)).map(str::to_string).collect(),
             is_query,
         }
@@ -74,7 +83,7 @@ impl OracleName {
             return tries;
         }
         for number_idx in 0..=self.name.numbers.len() {
-            if self.name.title_place == Some(number_idx) && !self.name.titles.is_empty() {
+            if self.name.title_place == Some(number_idx) && !self.titles.is_empty() {
                 tries.push(NameTry::TitleFirst);
             }
             if number_idx < self.name.numbers.len() {
@@ -100,14 +109,14 @@ impl OracleName {
     /// SEARCH.md 4.14 to 4.16.
     pub(super) fn others(&self) -> Vec<NameTry> {
         let mut tries = Vec::new();
-        if self.is_left_out() || !self.is_query && !self.name.tail.is_empty() {
+        if self.is_left_out() || !self.is_query && !self.tail.is_empty() {
             return tries;
         }
-        tries.extend((0..self.name.titles.len()).map(NameTry::Title));
+        tries.extend((0..self.titles.len()).map(NameTry::Title));
         if self.is_query {
             if self.name.is_film_year {
                 tries.push(NameTry::OtherYear);
-                tries.extend((0..self.name.film_titles.len()).map(NameTry::Film));
+                tries.extend((0..self.film_titles.len()).map(NameTry::Film));
             }
             if self.name.is_film_year || self.name.named != Named::Nothing {
                 tries.push(NameTry::Words);
@@ -136,7 +145,7 @@ impl OracleName {
         let year = self.name.year;
         match attempt {
             NameTry::TitleFirst => {
-                has_title(&self.name.titles[0]) && self.fits(entry) && self.has_year(entry)
+                has_title(&self.titles[0]) && self.fits(entry) && self.has_year(entry)
             }
             NameTry::Number(idx) => {
                 let number = &self.name.numbers[idx];
@@ -151,7 +160,7 @@ impl OracleName {
                         .is_none_or(|year| entry.record.year.is_none() || is_of_year(entry, year))
             }
             NameTry::Title(idx) => {
-                has_title(&self.name.titles[idx])
+                has_title(&self.titles[idx])
                     && self.fits(entry)
                     && self.has_year(entry)
                     && self.allows_kind(entry)
@@ -159,14 +168,11 @@ impl OracleName {
             NameTry::OtherYear => {
                 let is_near =
                     |year: u32| is_of_year(entry, year + 1) || is_of_year(entry, year - 1);
-                is_film
-                    && has_title(&self.name.title)
-                    && self.fits(entry)
-                    && year.is_some_and(is_near)
+                is_film && has_title(&self.title) && self.fits(entry) && year.is_some_and(is_near)
             }
             NameTry::Film(idx) => {
                 is_film
-                    && has_title(&self.name.film_titles[idx])
+                    && has_title(&self.film_titles[idx])
                     && self.fits(entry)
                     && year.is_some_and(|year| is_of_year(entry, year))
             }
@@ -185,7 +191,7 @@ impl OracleName {
 
     /// SEARCH.md 4.16: every word of the title.
     fn has_words(&self, entry: &OracleEntry<'_>) -> bool {
-        let folded = fold(&self.name.title);
+        let folded = fold(&self.title);
         let mut wanted: Vec<&str> = words(&folded).collect();
         wanted.dedup();
         match &wanted[..] {
@@ -249,9 +255,9 @@ impl OracleName {
             (is_twice || !entry.has_title_word(&word)) && !is_of_year(entry, year)
         });
         let title = match attempt {
-            NameTry::TitleFirst => Some(&self.name.titles[0]),
+            NameTry::TitleFirst => Some(&self.titles[0]),
             NameTry::Number(idx) => Some(&self.name.numbers[idx].title),
-            NameTry::Title(idx) => Some(&self.name.titles[idx]),
+            NameTry::Title(idx) => Some(&self.titles[idx]),
             NameTry::OtherYear | NameTry::Film(_) | NameTry::Words => None,
         };
         let is_title_off =
@@ -285,7 +291,7 @@ impl OracleName {
     pub(super) fn tail(&self, attempt: NameTry) -> Vec<String> {
         match attempt {
             NameTry::Number(idx) => self.name.numbers[idx].tail.clone(),
-            _ => self.name.tail.clone(),
+            _ => self.tail.clone(),
         }
     }
 }

@@ -96,7 +96,7 @@ pub(super) fn describe_lookup(lookup: &NameLookup) -> String {
 
 fn describe_name(names: &NameLookups) -> String {
     let name = &names.name;
-    let mut text = format!("title [{}]", name.title);
+    let mut text = format!("title [{}]", name.title());
     if let Some(year) = name.year {
         let _ = write!(text, ", year {year}");
     }
@@ -110,7 +110,7 @@ fn describe_name(names: &NameLookups) -> String {
         Named::Special => ", a special".to_string(),
         Named::Contradiction => ", a season that contradicts its number".to_string(),
     };
-    let _ = write!(text, "{named}, tail [{}]", name.tail.join(" "));
+    let _ = write!(text, "{named}, tail [{}]", name.tail().join(" "));
     text
 }
 

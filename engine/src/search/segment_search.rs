@@ -53,9 +53,9 @@ pub(super) struct ParsedQuery<'q> {
     /// The words of `release`, with their weights.
     pub(super) release: Option<Vec<ReleaseWord<'q>>>,
     /// The `query` value as a name; parsed on demand.
-    query_names: OnceCell<NameLookups>,
+    query_names: OnceCell<Box<NameLookups>>,
     /// The `title` value as a name; parsed on demand.
-    title_names: OnceCell<NameLookups>,
+    title_names: OnceCell<Box<NameLookups>>,
 }
 
 impl<'q> ParsedQuery<'q> {
@@ -89,14 +89,14 @@ impl<'q> ParsedQuery<'q> {
     pub(super) fn query_names(&self) -> Option<&NameLookups> {
         self.free_text.as_ref()?;
         let written = self.query.query()?.written();
-        let read = || NameLookups::of_query(written);
+        let read = || Box::new(NameLookups::of_query(written));
         Some(self.query_names.get_or_init(read))
     }
 
     /// The `title` value as a name (SEARCH.md 4.17).
     pub(super) fn title_names(&self) -> Option<&NameLookups> {
         let written = self.query.title()?.written();
-        let read = || NameLookups::of_title(written);
+        let read = || Box::new(NameLookups::of_title(written));
         Some(self.title_names.get_or_init(read))
     }
 

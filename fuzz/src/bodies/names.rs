@@ -17,13 +17,10 @@ pub fn names(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let query = QueryName::parse(&text);
     assert!(query.numbers.len() <= NUMBERS_MAX, "{text:?}");
-    assert!(query.titles.len() <= TITLES_MAX, "{text:?}");
-    assert!(query.film_titles.len() <= FILM_TITLES_MAX, "{text:?}");
-    assert_eq!(
-        query.titles.first().map_or("", |it| it),
-        query.title,
-        "{text:?}"
-    );
+    let (title, titles) = (query.title(), query.titles());
+    assert!(titles.len() <= TITLES_MAX, "{text:?}");
+    assert!(query.film_titles().len() <= FILM_TITLES_MAX, "{text:?}");
+    assert_eq!(titles.first().map_or("", |it| it), title, "{text:?}");
     ParsedRelease::parse(&text, 2030, FolderSeason::Outside);
     ParsedRelease::parse(&text, 2030, FolderSeason::Number(1));
     ReleaseFacts::parse(&text);

@@ -115,8 +115,8 @@ fn set_query(text: &str, params: &mut Params) {
     let Some((season, episode)) = name.season_and_episode() else {
         return;
     };
-    let tail = name.tail.join(" ");
-    let words = match (name.title.as_str(), tail.as_str()) {
+    let (title, tail) = (name.title(), name.tail().join(" "));
+    let words = match (title.as_str(), tail.as_str()) {
         ("", words) | (words, "") => words,
         _ => return,
     };
