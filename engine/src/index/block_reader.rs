@@ -40,7 +40,7 @@ impl<'a> BlockReader<'a> {
     fn new(form: BlockForm<'a>) -> Self {
         Self {
             form,
-            spread: vec![0; BLOCK_BYTES],
+            spread: Vec::new(),
         }
     }
 
@@ -57,7 +57,7 @@ impl<'a> BlockReader<'a> {
                 if !is_there {
                     return None;
                 }
-                self.spread.fill(0);
+                clear(&mut self.spread);
                 while let Some(number) = next.filter(|number| number - base < BLOCK_NUMBERS) {
                     let low = number - base;
                     self.spread[low as usize / 8] |= 1 << (low % 8);
@@ -67,11 +67,17 @@ impl<'a> BlockReader<'a> {
             BlockForm::Roaring(containers) => match containers.seek(block_idx as u16)? {
                 ContainerBody::Bits(bytes) => return Some(bytes),
                 ContainerBody::Array(array) => {
-                    self.spread.fill(0);
+                    clear(&mut self.spread);
                     spread(array, &mut self.spread);
                 }
             },
         }
         Some(&self.spread)
     }
+}
+
+/// Clears the bits of a block; makes them if there are none, as sets of bits need none.
+fn clear(bits: &mut Vec<u8>) {
+    bits.clear();
+    bits.resize(BLOCK_BYTES, 0);
 }

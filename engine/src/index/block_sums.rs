@@ -24,45 +24,74 @@ type Lane = [u64; LANE_WORDS];
 /// A digit in the stored form of a set.
 type StoredLane = [u8; LANE_BYTES];
 
-/// Documents of any of some sets, and the number that they add.
-struct SummedSet<'a> {
-    readers: Vec<BlockReader<'a>>,
-    number: u8,
-    /// The union of the last block that was read, of several sets.
-    united: Vec<u8>,
+/// A set, and others; each document of any of them adds a number.
+#[derive(Clone, Copy)]
+pub(crate) struct Summand<'s, 'a> {
+    /// Documents that add `number`.
+    pub(crate) docs: &'s Postings<'a>,
+    pub(crate) number: u8,
+    /// Documents that add `others_number` if they are not in `docs`, each once.
+    pub(crate) others: &'s [Postings<'a>],
+    pub(crate) others_number: u8,
 }
 
-impl SummedSet<'_> {
-    /// Bits of the documents of a block; `None` if no set has one.
-    fn read(&mut self, block_idx: u32) -> Option<&[u8]> {
-        if self.readers.len() == 1 {
-            return self.readers[0].read(block_idx);
+/// The sets of a summand as they are read.
+struct SummedSets<'a> {
+    docs: BlockReader<'a>,
+    number: u8,
+    others: Vec<BlockReader<'a>>,
+    others_number: u8,
+    /// Bits of the documents of the last block read that only the others have.
+    only_others: Vec<u8>,
+}
+
+impl<'a> SummedSets<'a> {
+    fn new(summand: Summand<'_, 'a>) -> Self {
+        Self {
+            docs: summand.docs.block_reader(),
+            number: summand.number,
+            others: summand.others.iter().map(Postings::block_reader).collect(),
+            others_number: summand.others_number,
+            only_others: Vec::new(),
         }
-        self.united.clear();
-        for reader in &mut self.readers {
-            let Some(block) = reader.read(block_idx) else {
+    }
+
+    /// Bits of the documents of a block, and of those that only the others have; `None` if there is
+    /// no such document.
+    fn read(&mut self, block_idx: u32) -> [Option<&[u8]>; 2] {
+        let (docs, only_others) = (self.docs.read(block_idx), &mut self.only_others);
+        only_others.clear();
+        for other in &mut self.others {
+            let Some(block) = other.read(block_idx) else {
                 continue;
             };
-            if self.united.is_empty() {
-                self.united.extend_from_slice(block);
+            if only_others.is_empty() {
+                only_others.extend_from_slice(block);
             } else {
-                let bytes = self.united.iter_mut().zip(block);
+                let bytes = only_others.iter_mut().zip(block);
                 bytes.for_each(|(united, byte)| *united |= byte);
             }
         }
-        Some(&self.united[..]).filter(|united| !united.is_empty())
+        if let Some(docs) = docs {
+            let bytes = only_others.iter_mut().zip(docs);
+            bytes.for_each(|(united, byte)| *united &= !byte);
+        }
+        [
+            docs,
+            Some(&only_others[..]).filter(|bytes| !bytes.is_empty()),
+        ]
     }
 }
 
 /// Reads sums block by block: a number below 128 for each document.
 pub(crate) struct BlockSums<'a> {
-    sets: Vec<SummedSet<'a>>,
+    sets: Vec<SummedSets<'a>>,
     /// Count of documents in the segment.
     limit: u32,
     /// The digits of the last block that was read, lowest first; as many as the sum of all sets'
     /// numbers has.
     digits: Vec<[Lane; BLOCK_LANES]>,
-    /// Words that are carried to the next digit; as many as there are sets.
+    /// Words that are carried to the next digit; two for each summand.
     carries: Vec<Lane>,
 }
 
@@ -70,22 +99,17 @@ impl<'a> BlockSums<'a> {
     /// Greatest sum.
     pub(crate) const MAX: u8 = (1 << DIGITS) - 1;
 
-    /// Sums for the documents below `limit`: each set adds its number to the documents that it has.
-    /// A set is a union of posting sets. No sum may exceed [`BlockSums::MAX`].
-    pub(crate) fn new<'s>(limit: u32, sets: impl Iterator<Item = (&'s [Postings<'a>], u8)>) -> Self
+    /// Sums for the documents below `limit`. No sum may exceed [`BlockSums::MAX`].
+    pub(crate) fn new<'s>(limit: u32, summands: impl Iterator<Item = Summand<'s, 'a>>) -> Self
     where
         'a: 's,
     {
-        let summed = sets.map(|(sets, number)| SummedSet {
-            readers: sets.iter().map(Postings::block_reader).collect(),
-            number,
-            united: Vec::new(),
-        });
-        let sets: Vec<SummedSet<'a>> = summed.collect();
-        let sum_max: u8 = sets.iter().map(|set| set.number).sum();
+        let sets: Vec<SummedSets<'a>> = summands.map(SummedSets::new).collect();
+        let number_max = |set: &SummedSets<'_>| set.number.max(set.others_number);
+        let sum_max: u8 = sets.iter().map(number_max).sum();
         let digits_count = (u8::BITS - sum_max.leading_zeros()) as usize;
         Self {
-            carries: vec![[0; LANE_WORDS]; sets.len()],
+            carries: vec![[0; LANE_WORDS]; 2 * sets.len()],
             sets,
             limit,
             digits: vec![[[0; LANE_WORDS]; BLOCK_LANES]; digits_count],
@@ -98,12 +122,14 @@ impl<'a> BlockSums<'a> {
     pub(crate) fn read(&mut self, block_idx: u32) {
         let mut added: [Vec<&[StoredLane]>; DIGITS] = Default::default();
         for set in &mut self.sets {
-            let number = set.number;
-            let Some(block) = set.read(block_idx) else {
-                continue;
-            };
-            let ones = (0..DIGITS).filter(|digit| number >> digit & 1 == 1);
-            ones.for_each(|digit| added[digit].push(block.as_chunks().0));
+            let numbers = [set.number, set.others_number];
+            for (block, number) in set.read(block_idx).into_iter().zip(numbers) {
+                let Some(block) = block else {
+                    continue;
+                };
+                let ones = (0..DIGITS).filter(|digit| number >> digit & 1 == 1);
+                ones.for_each(|digit| added[digit].push(block.as_chunks().0));
+            }
         }
         // The last block of a segment, and the only one of a small one, is not full.
         let numbers_count = (self.limit - block_idx * BLOCK_NUMBERS).min(BLOCK_NUMBERS);
@@ -218,6 +244,15 @@ mod tests {
     /// More than two blocks, and no whole word at the end.
     const LIMIT: u32 = 140_001;
 
+    fn alone<'s, 'a>((docs, number): &'s (Postings<'a>, u8)) -> Summand<'s, 'a> {
+        Summand {
+            docs,
+            number: *number,
+            others: &[],
+            others_number: 0,
+        }
+    }
+
     /// The sums of all documents, and that blocks above a number are found.
     fn check(limit: u32, sets: &[(Vec<u32>, u8)], above: u8) -> Vec<u8> {
         let encoded = sets.iter().map(|(docs, number)| {
@@ -227,9 +262,9 @@ mod tests {
         });
         let encoded: Vec<(Vec<u8>, u8)> = encoded.collect();
         let read = encoded.iter();
-        let read = read.map(|(bytes, number)| ([Postings::read(bytes).unwrap()], *number));
+        let read = read.map(|(bytes, number)| (Postings::read(bytes).unwrap(), *number));
         let read: Vec<_> = read.collect();
-        let mut sums = BlockSums::new(limit, read.iter().map(|(set, number)| (&set[..], *number)));
+        let mut sums = BlockSums::new(limit, read.iter().map(alone));
         let mut all = Vec::new();
         for block_idx in 0..limit.div_ceil(BLOCK_NUMBERS) {
             sums.read(block_idx);
@@ -275,11 +310,10 @@ mod tests {
             let mut bytes = vec![Vec::new(); sets.len()];
             let read = sets.iter().zip(&mut bytes).map(|((docs, number), bytes)| {
                 encode(docs, bytes);
-                ([Postings::read(bytes).unwrap()], *number)
+                (Postings::read(bytes).unwrap(), *number)
             });
             let read: Vec<_> = read.collect();
-            let read = read.iter().map(|(set, number)| (&set[..], *number));
-            let mut sums = BlockSums::new(LIMIT, read);
+            let mut sums = BlockSums::new(LIMIT, read.iter().map(alone));
             sums.read(2);
             for doc in 2 * BLOCK_NUMBERS..LIMIT {
                 let having = sets.iter().filter(|(docs, _)| docs.binary_search(&doc).is_ok());
@@ -290,16 +324,26 @@ mod tests {
     }
 
     #[test]
-    fn a_document_of_several_sets_of_a_union_counts_once() {
-        let encoded = [&[1, 3][..], &[3, 140_000]].map(|docs| {
+    fn a_document_of_several_sets_counts_once() {
+        let encoded = [&[1, 3][..], &[3, 4, 140_000], &[4, 5]].map(|docs| {
             let mut bytes = Vec::new();
             encode(docs, &mut bytes);
             bytes
         });
-        let union = [0, 1].map(|idx: usize| Postings::read(&encoded[idx]).unwrap());
-        let mut sums = BlockSums::new(LIMIT, [(&union[..], 3), (&union[..1], 1)].into_iter());
+        let [docs, others @ ..] =
+            [0, 1, 2].map(|idx: usize| Postings::read(&encoded[idx]).unwrap());
+        let summand = Summand {
+            docs: &docs,
+            number: 4,
+            others: &others,
+            others_number: 3,
+        };
+        let mut sums = BlockSums::new(LIMIT, [summand].into_iter());
         sums.read(0);
-        assert_eq!([0, 1, 2, 3].map(|low| sums.get(low)), [0, 4, 0, 4]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5].map(|low| sums.get(low)),
+            [0, 4, 0, 4, 3, 3]
+        );
         sums.read(1);
         assert_eq!(sums.get(3), 0);
         sums.read(2);

@@ -43,7 +43,7 @@ mod writer;
 pub(crate) use bisect::try_gallop;
 pub(crate) use bits::{Bits, for_each_bit};
 pub(crate) use block_reader::BLOCK_NUMBERS;
-pub(crate) use block_sums::BlockSums;
+pub(crate) use block_sums::{BlockSums, Summand};
 pub use builder::{SegmentBuilder, SegmentSummary};
 pub(crate) use columns::{Column, ColumnRow, ColumnValue, Columns, RowTest};
 pub(crate) use cursor::{BLOCK, Cursor, Lookup, retain_blocks};

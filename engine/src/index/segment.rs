@@ -10,7 +10,7 @@ use crate::disk::{Mapping, TruncationFlag};
 use crate::error::{Error, Result};
 use crate::limits::INTERPOLATIONS_MAX;
 use crate::model::RecordId;
-use crate::query::LanguageTerm;
+use crate::query::{LanguageTerm, known_release_words};
 
 use super::bisect::{gallop, partition};
 use super::columns::{ColumnValue, Columns, SharedColumns};
@@ -68,6 +68,8 @@ struct ViewSections {
     /// Words and catalog numbers; `None` if they are many. Made by the first search: a merge reads
     /// the segment as well, and looks no word up.
     keys: OnceLock<Option<KeyFilter>>,
+    /// The words of families of releases; looked up by the first search that weighs them.
+    release_terms: OnceLock<Box<[Option<Term>]>>,
 }
 
 /// Times of the newest and of the oldest document of a segment, tombstones included.
@@ -338,6 +340,7 @@ impl Segment {
         };
         Ok(ViewSections {
             keys: OnceLock::new(),
+            release_terms: OnceLock::new(),
             columns,
             title_text: self.sections.whole_bytes(Section::TitleText)?,
             languages: packed(Section::Languages)?,
@@ -493,6 +496,13 @@ impl<'a> SegmentView<'a> {
             }),
             None => self.other_term(word),
         }
+    }
+
+    /// The words of families of releases, by their places. Cost: the first time a look-up of each.
+    pub(crate) fn release_terms(&self) -> &'a [Option<Term>] {
+        let found = || known_release_words().map(|word| self.term(word));
+        let terms = &self.sections.release_terms;
+        terms.get_or_init(|| found().collect())
     }
 
     /// Ranks of the title terms that begin with `prefix`.

@@ -38,7 +38,7 @@ pub(crate) use marker_clauses::{episode_clause, year_clause};
 pub(crate) use name_plan::{NamePlan, word_clauses};
 pub(crate) use one_word_plan::OneWordPlan;
 pub(crate) use release_plan::ReleasePlan;
-pub(crate) use release_sets::{ReleaseSets, has_word};
+pub(crate) use release_sets::{ReleaseSet, ReleaseSets, has_word};
 pub(crate) use subject::Subject;
 pub(crate) use title_match::TitleMatch;
 pub(crate) use title_plan::TitlePlan;

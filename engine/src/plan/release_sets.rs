@@ -9,11 +9,30 @@ use super::marker_clauses::term_docs;
 
 const _: () = assert!(MISSING_WEIGHT_MAX <= BlockSums::MAX);
 
-/// Documents that have any of some words, and the weight that they get for it.
+/// Documents of a release word, and of the other words of its family.
 pub(crate) struct ReleaseSet<'a> {
+    /// Weight of a document with the word.
     pub(crate) weight: u8,
-    /// Documents of each of the words.
-    pub(crate) docs: Vec<Postings<'a>>,
+    /// Documents with the word.
+    pub(crate) docs: Postings<'a>,
+    /// Documents of each other word of the family.
+    pub(crate) relatives: Vec<Postings<'a>>,
+}
+
+impl ReleaseSet<'_> {
+    /// Weight of a document that has not the word, but another one of its family.
+    pub(crate) fn relative_weight(&self) -> u8 {
+        self.weight - RELATIVE_WEIGHT
+    }
+
+    /// The greatest weight of a document.
+    pub(crate) fn weight_max(&self) -> u8 {
+        if self.docs.count() > 0 {
+            self.weight
+        } else {
+            self.relative_weight()
+        }
+    }
 }
 
 /// The release words over one segment.
@@ -25,36 +44,27 @@ pub(crate) struct ReleaseSets<'a> {
 }
 
 impl<'a> ReleaseSets<'a> {
-    /// Looks the words up. Cost: a dictionary look-up for each word of their families.
+    /// Looks the words up. Cost: a dictionary look-up for each word of no family; the first time in
+    /// a segment, for each word of all families.
     pub(crate) fn new(view: &SegmentView<'a>, words: &[ReleaseWord<'_>]) -> Result<Self> {
+        let known = view.release_terms();
         let mut sets = Vec::with_capacity(words.len());
         for word in words {
-            let docs = term_docs(view, view.term(word.word))?;
-            let mut united = Vec::new();
-            for relative in word.relatives() {
-                let docs = term_docs(view, view.term(relative))?;
-                united.extend(Some(docs).filter(|docs| docs.count() > 0));
-            }
-            // A document with another word of the family gets all but one of the weight: so the
-            // family gives that, and the word itself the one.
-            let own_weight = match united.len() {
-                0 => word.weight,
-                _ => RELATIVE_WEIGHT,
+            let term = match word.place {
+                Some(place) => known[place],
+                None => view.term(word.word),
             };
-            if docs.count() > 0 {
-                let docs = vec![docs];
-                sets.push(ReleaseSet {
-                    weight: own_weight,
-                    docs: docs.clone(),
-                });
-                if !united.is_empty() {
-                    united.extend(docs);
+            let mut relatives = Vec::new();
+            for &place in word.relative_places() {
+                if known[place].is_some() {
+                    relatives.push(term_docs(view, known[place])?);
                 }
             }
-            if !united.is_empty() {
+            if term.is_some() || !relatives.is_empty() {
                 sets.push(ReleaseSet {
-                    weight: word.weight - RELATIVE_WEIGHT,
-                    docs: united,
+                    weight: word.weight,
+                    docs: term_docs(view, term)?,
+                    relatives,
                 });
             }
         }

@@ -23,6 +23,8 @@ pub(crate) use name_lookup::{
 };
 pub(crate) use release::ReleaseName;
 pub use release_words::release_word_weight;
-pub(crate) use release_words::{RELATIVE_WEIGHT, ReleaseWord, release_group, release_words};
+pub(crate) use release_words::{
+    RELATIVE_WEIGHT, ReleaseWord, known_release_words, release_group, release_words,
+};
 pub use request::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query};
 pub use text::{ParsedText, SearchText, TooManyWords};

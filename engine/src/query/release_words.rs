@@ -1,6 +1,7 @@
 //! The words of a release with their weights (SEARCH.md 5.6).
 
 use std::cmp::Reverse;
+use std::sync::LazyLock;
 
 use crate::limits::{MISSING_WEIGHT_MAX, RELEASE_WORDS_MAX};
 use crate::text::{fold, words};
@@ -84,20 +85,61 @@ const _: () = assert!(
         == MISSING_WEIGHT_MAX as usize
 );
 
+/// A word of a family.
+struct KnownWord {
+    word: &'static str,
+    weight: u8,
+    /// Places of the other words of its family.
+    relatives: Box<[usize]>,
+}
+
+/// The words of all families, sorted: a release has a dozen words, and each is sought here.
+static KNOWN_WORDS: LazyLock<Box<[KnownWord]>> = LazyLock::new(|| {
+    let families = FAMILIES.iter().flat_map(|(weight, family)| {
+        family.iter().map(|&word| match word {
+            HIGH_SOURCE => (word, SOURCE_WEIGHT, *family),
+            _ => (word, *weight, *family),
+        })
+    });
+    let mut words: Vec<(&str, u8, &[&str])> = families.collect();
+    words.sort_unstable_by_key(|(word, ..)| *word);
+    let place = |wanted: &&str| words.iter().position(|(word, ..)| word == wanted);
+    let known = words.iter().map(|(word, weight, family)| {
+        let relatives = family.iter().filter(|relative| *relative != word);
+        KnownWord {
+            word,
+            weight: *weight,
+            relatives: relatives.filter_map(place).collect(),
+        }
+    });
+    known.collect()
+});
+
+/// The words of all families, in the order of their places.
+pub(crate) fn known_release_words() -> impl Iterator<Item = &'static str> {
+    KNOWN_WORDS.iter().map(|known| known.word)
+}
+
 /// A word of a release, and the weight that a record without it lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReleaseWord<'a> {
     pub(crate) word: &'a str,
     pub(crate) weight: u8,
-    /// The words of its family, itself among them; none for a word of no family.
-    pub(crate) family: &'static [&'static str],
+    /// Its place among the words of all families.
+    pub(crate) place: Option<usize>,
 }
 
 impl ReleaseWord<'_> {
     /// The other words of its family.
     pub(crate) fn relatives(&self) -> impl Iterator<Item = &'static str> {
-        let relatives = self.family.iter().copied();
-        relatives.filter(|relative| *relative != self.word)
+        let places = self.relative_places().iter();
+        places.map(|&place| KNOWN_WORDS[place].word)
+    }
+
+    /// Places of the other words of its family among the words of all families.
+    pub(crate) fn relative_places(&self) -> &'static [usize] {
+        self.place
+            .map_or(&[], |place| &KNOWN_WORDS[place].relatives)
     }
 }
 
@@ -116,12 +158,12 @@ pub(crate) fn release_words<'a>(sequence: &[&'a str], group: Option<&str>) -> Ve
     let mut weighed: Vec<ReleaseWord<'_>> = Vec::new();
     for &word in sequence {
         if weighed.iter().all(|known| known.word != word) {
-            let (weight, family) = kind(word);
+            let (weight, place) = kind(word);
             let weight = if word == group { GROUP_WEIGHT } else { weight };
             weighed.push(ReleaseWord {
                 word,
                 weight,
-                family,
+                place,
             });
         }
     }
@@ -198,13 +240,11 @@ fn is_ending(word: &str) -> bool {
     FILE_ENDINGS.contains(&word)
 }
 
-/// Weight and family of a word that is not the group.
-fn kind(word: &str) -> (u8, &'static [&'static str]) {
-    let known = FAMILIES.iter().find(|(_, family)| family.contains(&word));
-    match known {
-        Some((_, family)) if word == HIGH_SOURCE => (SOURCE_WEIGHT, family),
-        Some((weight, family)) => (*weight, family),
-        None => (OTHER_WEIGHT, &[]),
+/// Weight of a word that is not the group, and its place among the words of all families.
+fn kind(word: &str) -> (u8, Option<usize>) {
+    match KNOWN_WORDS.binary_search_by_key(&word, |known| known.word) {
+        Ok(place) => (KNOWN_WORDS[place].weight, Some(place)),
+        Err(_) => (OTHER_WEIGHT, None),
     }
 }
 

@@ -30,9 +30,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::index::{BLOCK, BLOCK_NUMBERS, BlockSums, for_each_bit};
+use crate::index::{BLOCK, BLOCK_NUMBERS, BlockSums, Cursor, Postings, Summand, for_each_bit};
 use crate::limits::MISSING_WEIGHT_MAX;
-use crate::plan::{PlanContext, ReleaseSets};
+use crate::plan::{PlanContext, ReleaseSet, ReleaseSets};
 
 use super::doc_set::{DocBlock, DocSet};
 use super::top::Ranked;
@@ -121,22 +121,21 @@ impl<'a> Weigher<'a> {
             return weights;
         }
         let mut weights = vec![0; docs.len()];
-        let (mut with_word, mut is_counted) = (Vec::new(), vec![false; docs.len()]);
         for set in &self.sets.sets {
-            is_counted.fill(false);
-            for set_docs in &set.docs {
-                with_word.clear();
-                with_word.extend_from_slice(docs);
-                set_docs.retain(&mut with_word);
-                let mut at = 0;
-                for &doc in &with_word {
-                    while docs[at] != doc {
-                        at += 1;
-                    }
-                    if !std::mem::replace(&mut is_counted[at], true) {
-                        weights[at] += set.weight;
-                    }
+            let cursor = |docs_of_word: &Postings<'a>| docs_of_word.cursor(docs.len());
+            let mut own = cursor(&set.docs);
+            let mut relatives: Vec<Cursor<'_>> = set.relatives.iter().map(cursor).collect();
+            for (block, weights) in docs.chunks(BLOCK).zip(weights.chunks_mut(BLOCK)) {
+                let with_word = own.seek(block);
+                for_each_bit(&[with_word], |idx| weights[usize::from(idx)] += set.weight);
+                let mut with_relative = 0;
+                for relative in &mut relatives {
+                    with_relative |= relative.seek(block);
                 }
+                let weight = set.relative_weight();
+                for_each_bit(&[with_relative & !with_word], |idx| {
+                    weights[usize::from(idx)] += weight;
+                });
             }
         }
         weights
@@ -144,7 +143,12 @@ impl<'a> Weigher<'a> {
 
     /// Sums of the release words' weights for the documents of the segment, block by block.
     fn sums(&self) -> BlockSums<'a> {
-        let sets = self.sets.sets.iter().map(|set| (&set.docs[..], set.weight));
+        let sets = self.sets.sets.iter().map(|set| Summand {
+            docs: &set.docs,
+            number: set.weight,
+            others: &set.relatives,
+            others_number: set.relative_weight(),
+        });
         BlockSums::new(self.context.view.docs_count(), sets)
     }
 
@@ -256,7 +260,7 @@ impl<'a> Weigher<'a> {
 
     fn offer_blocks(&self, docs: &DocSet, portion: &mut Portion) -> ControlFlow<()> {
         let (mut sums, weight_sum) = (self.sums(), self.sets.weight_sum);
-        let found_sum: u8 = self.sets.sets.iter().map(|set| set.weight).sum();
+        let found_sum: u8 = self.sets.sets.iter().map(ReleaseSet::weight_max).sum();
         let mut words = Vec::new();
         docs.try_for_each_block(|block_idx, block| {
             sums.read(block_idx);
