@@ -6,7 +6,9 @@
 //! decides if the second clause is then probed for each of them (a column read of 4 ns and a
 //! look-up of 8 ns each) or united as bits first (a word for each 64 documents of the segment).
 
-use crate::index::{Bits, Cursor, Lookup, Postings, RowTest, SegmentView, retain_blocks};
+use crate::index::{
+    Bits, Cursor, Lookup, Postings, RowTest, SegmentView, retain_blocks, sort_numbers,
+};
 
 use super::cost::PlanContext;
 use super::doc_list::retain;
@@ -155,8 +157,8 @@ impl<'a> Clause<'a> {
 
     /// All documents that satisfy the clause, ascending.
     ///
-    /// Cost: linear; for several sets also a word of bits for each 64 documents of the segment, or
-    /// a sort of few.
+    /// Cost: linear; for several sets that of [`sort_numbers`], or for many documents a word of bits
+    /// for each 64 of the segment.
     pub(crate) fn docs(&self, context: &PlanContext<'_>) -> Vec<u32> {
         let view = &context.view;
         let mut docs = Vec::new();
@@ -165,7 +167,7 @@ impl<'a> Clause<'a> {
             return docs;
         }
         docs.reserve(self.size_max as usize);
-        if !context.costs.prefers_sort(self.size_max, view.docs_count()) {
+        if !context.costs.prefers_list(self.size_max, view.docs_count()) {
             let mut bits = Bits::new(view.docs_count());
             self.set_bits(view, &mut bits);
             bits.decode(&mut docs);
@@ -174,8 +176,7 @@ impl<'a> Clause<'a> {
         self.sets.iter().for_each(|set| set.decode(&mut docs));
         self.for_each_title_doc(view, |doc| docs.push(doc));
         // A document may be in several sets.
-        docs.sort_unstable();
-        docs.dedup();
+        sort_numbers(&mut docs, view.docs_count());
         docs
     }
 
@@ -183,7 +184,7 @@ impl<'a> Clause<'a> {
     /// of a list in any order. For a clause of titles: their documents come unordered, and most
     /// need not be sorted.
     ///
-    /// Cost: linear; a sort of the accepted ones, or a word of bits for each 64 documents.
+    /// Cost: linear, and that of [`sort_numbers`] for the accepted ones.
     pub(crate) fn accepted_docs(
         &self,
         context: &PlanContext<'_>,
@@ -194,17 +195,7 @@ impl<'a> Clause<'a> {
         self.sets.iter().for_each(|set| set.decode(&mut docs));
         self.for_each_title_doc(view, |doc| docs.push(doc));
         retain_accepted(&mut docs);
-        if context
-            .costs
-            .prefers_sort(docs.len() as u64, view.docs_count())
-        {
-            docs.sort_unstable();
-            docs.dedup();
-            return docs;
-        }
-        let mut bits = Bits::new(view.docs_count());
-        docs.drain(..).for_each(|doc| bits.insert(doc));
-        bits.decode(&mut docs);
+        sort_numbers(&mut docs, view.docs_count());
         docs
     }
 
@@ -281,13 +272,58 @@ impl<'a> Clause<'a> {
             test: self.test,
             sets,
             titles: self.titles.as_ref(),
-            stored_titles: if self.stored_titles.count() > 0 {
-                Some(self.stored_titles.lookup())
+            stored_titles: if probes_titles {
+                self.sought_titles(context, probed_count)
             } else {
                 None
             },
             probes_titles,
         }
+    }
+
+    /// The stored titles, prepared for a look-up of each probed document.
+    fn sought_titles(
+        &self,
+        context: &PlanContext<'_>,
+        probed_count: u64,
+    ) -> Option<SoughtTitles<'_>> {
+        let stored = &self.stored_titles;
+        if stored.count() == 0 {
+            return None;
+        }
+        let titles_count = context.view.titles_count();
+        let stored_count = u64::from(stored.count());
+        if !(context.costs).prefers_title_bits(stored_count, titles_count, probed_count) {
+            return Some(SoughtTitles::Stored(stored.lookup()));
+        }
+        let mut titles = Vec::new();
+        stored.decode(&mut titles);
+        let titles = TitleSet::of_counted(context, titles, self.stored_title_docs);
+        Some(SoughtTitles::Decoded(titles))
+    }
+}
+
+/// Stored titles that are looked up.
+enum SoughtTitles<'a> {
+    /// For few look-ups: a search each.
+    Stored(Lookup<'a>),
+    /// For many: a bit test each.
+    Decoded(TitleSet),
+}
+
+impl SoughtTitles<'_> {
+    /// A bit for each of up to 64 titles, set if the title is among the stored ones.
+    #[inline]
+    fn matching(&self, titles: &[u32]) -> u64 {
+        let stored = match self {
+            Self::Stored(stored) => stored,
+            Self::Decoded(set) => return set.matching(titles),
+        };
+        let mut matching = 0;
+        for (idx, &title) in titles.iter().enumerate() {
+            matching |= u64::from(stored.contains(title)) << idx;
+        }
+        matching
     }
 }
 
@@ -296,7 +332,7 @@ struct ClauseSeeker<'a> {
     test: Option<RowTest>,
     sets: Vec<Cursor<'a>>,
     titles: Option<&'a TitleSet>,
-    stored_titles: Option<Lookup<'a>>,
+    stored_titles: Option<SoughtTitles<'a>>,
     /// False if the clause names no titles, or their documents are one of `sets`.
     probes_titles: bool,
 }
@@ -324,9 +360,7 @@ impl ClauseSeeker<'_> {
                 matching |= set.matching(titles);
             }
             if let Some(stored) = &self.stored_titles {
-                for (idx, &title) in titles.iter().enumerate() {
-                    matching |= u64::from(stored.contains(title)) << idx;
-                }
+                matching |= stored.matching(titles);
             }
         }
         matching

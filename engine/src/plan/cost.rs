@@ -45,8 +45,8 @@ pub(crate) struct CostModel {
     pub(crate) weighed_share: u64,
     /// Number of sets above which uniting them costs more than a copy of their union.
     pub(crate) many_sets: usize,
-    /// A union of several sets is sorted while it has at most 1/this of the segment's documents;
-    /// above, it is collected as bits, which costs a word for each 64 documents of the segment.
+    /// A union of several sets of a filter is listed while it has at most 1/this of the segment's
+    /// documents; above, it is collected as bits, and so is everything that it is intersected with.
     pub(crate) sort_share: u64,
     /// Documents of a clause's titles are listed before probing when they are fewer than 1/this of
     /// the probed documents: then a sort of a short list replaces a title look-up for each.
@@ -173,7 +173,7 @@ impl CostModel {
         docs.saturating_mul(self.weighed_share) <= u64::from(segment_docs)
     }
 
-    /// True if a union of up to `docs_max` documents should be sorted, not collected as bits.
+    /// True if a union of up to `docs_max` documents should be listed, not collected as bits.
     pub(crate) fn prefers_sort(&self, docs_max: u64, segment_docs: u32) -> bool {
         docs_max.saturating_mul(self.sort_share) <= u64::from(segment_docs)
     }
@@ -181,6 +181,12 @@ impl CostModel {
     /// True if `title_docs` documents should be listed before `probed_docs` are probed.
     pub(crate) fn prefers_title_list(&self, title_docs: u64, probed_docs: u64) -> bool {
         title_docs * self.title_list_share < probed_docs
+    }
+
+    /// True if `stored` of the segment's titles should be decoded before `probed_docs` are probed:
+    /// as bits, which cost a word for 64 titles, they are sought without a search.
+    pub(crate) fn prefers_title_bits(&self, stored: u64, titles: u32, probed_docs: u64) -> bool {
+        u64::from(titles) / 64 + stored < probed_docs * self.seek_ns
     }
 
     /// Name, value and unit of every field, for `explain`.
