@@ -308,6 +308,28 @@ fn an_uploader_has_a_page_and_a_name_that_is_searched_leads_there() {
     );
 }
 
+#[test]
+fn flags_are_badges_of_rows_and_records() {
+    let (_portal, mut ana) = portal();
+    // Records of the demo.
+    for (record, query, badge) in [
+        (
+            "68eb97a8-af6c-5903-89eb-0619a6c7a2a4",
+            "lost+s01e02",
+            "Forced",
+        ),
+        ("", "all+about+my+mother", "SDH"),
+    ] {
+        let badge = format!("<span class=\"badge neutral\">{badge}</span>");
+        let list = ana.get(&format!("/catalog?query={query}"));
+        assert!(list.text().contains(&badge), "{}", list.text());
+        if !record.is_empty() {
+            let page = ana.get(&format!("/catalog/{record}"));
+            assert!(page.text().contains(&badge), "{}", page.text());
+        }
+    }
+}
+
 /// API.md 12.8: all records of an uploader, in either order, page by page.
 #[test]
 fn all_records_of_an_uploader_are_listed_by_time_or_downloads() {
