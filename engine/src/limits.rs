@@ -51,6 +51,8 @@ pub const RELEASE_WORDS_MAX: usize = 16;
 pub const MISSING_WEIGHT_MAX: u8 = 68;
 /// Maximum number of query words that are looked up as an episode number.
 pub const NAME_NUMBERS_MAX: usize = 3;
+/// Maximum size of a word that gives the source of a release in a name, in bytes.
+pub const NAME_SOURCE_BYTES_MAX: usize = 8;
 /// Maximum number of words left out at the end of a film's title, when it is looked up by its year.
 pub const FILM_WORDS_LEFT_OUT_MAX: usize = 8;
 /// Highest episode that the last two digits of a number such as `102` can be (NAMES.md P2).
@@ -139,6 +141,8 @@ pub const FILTERED_KEYS_MAX: usize = 1 << 18;
 pub const PACKED_BITS_MAX: u32 = 56;
 /// Maximum size of a roaring container stored as an array: given by the portable format.
 pub const CONTAINER_ARRAY_MAX: usize = 4096;
+/// Minimum count of numbers that are sorted by bits; fewer are compared.
+pub const BIT_SORTED_MIN: usize = 64;
 /// Maximum size of a posting set that is always stored as a list.
 pub const POSTINGS_LIST_MAX: usize = 128;
 /// Size of a posting set above which a bitmap may take four times the bytes of a list instead of

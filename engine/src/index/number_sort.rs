@@ -3,13 +3,12 @@
 use std::cell::RefCell;
 use std::mem::take;
 
+use crate::limits::BIT_SORTED_MIN;
+
 thread_local! {
     /// The bits of the last sort, for the next one.
     static SORTER: RefCell<BitSorter> = RefCell::default();
 }
-
-/// Fewer numbers are sorted by comparisons.
-const BIT_SORTED_MIN: usize = 64;
 
 /// Sorts numbers below `limit`, and drops repeated ones.
 ///

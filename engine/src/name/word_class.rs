@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::limits::NAME_SOURCE_BYTES_MAX;
+
 /// Words after which a number is that of an episode.
 pub(crate) const EPISODE_WORDS: [&str; 6] =
     ["ep", "cap", "capitulo", "episode", "episodio", "folge"];
@@ -32,8 +34,6 @@ const SOURCES: [&str; 59] = [
     "satrip", "screener", "telecine", "telesync", "truehd", "tvrip", "uhd", "vc1", "vhsrip",
     "webcap", "webdl", "webhd", "webrip", "x264", "x265", "xvid",
 ];
-/// Length of the longest source word.
-const SOURCE_BYTES_MAX: usize = 8;
 /// Ordinals of seasons: their number is their place.
 const ENGLISH_ORDINALS: [&str; 20] = [
     "first",
@@ -150,7 +150,7 @@ pub(crate) fn source_len(word: &str, next: &str) -> usize {
 
 /// True for two words that give a source if they are joined.
 fn is_source_pair(word: &str, next: &str) -> bool {
-    let mut joined = [0; SOURCE_BYTES_MAX];
+    let mut joined = [0; NAME_SOURCE_BYTES_MAX];
     let Some(joined) = joined.get_mut(..word.len() + next.len()) else {
         return false;
     };
@@ -271,7 +271,7 @@ mod tests {
     fn n2_source_words() {
         assert!(SOURCES.is_sorted());
         let longest = SOURCES.iter().map(|source| source.len()).max();
-        assert_eq!(longest, Some(SOURCE_BYTES_MAX));
+        assert_eq!(longest, Some(NAME_SOURCE_BYTES_MAX));
         for one in [
             "1080p",
             "720p50",

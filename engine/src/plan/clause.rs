@@ -157,8 +157,8 @@ impl<'a> Clause<'a> {
 
     /// All documents that satisfy the clause, ascending.
     ///
-    /// Cost: linear; for several sets that of [`sort_numbers`], or for many documents a word of bits
-    /// for each 64 of the segment.
+    /// Cost: linear; for several sets that of [`sort_numbers`], or for many documents a word of
+    /// bits for each 64 of the segment.
     pub(crate) fn docs(&self, context: &PlanContext<'_>) -> Vec<u32> {
         let view = &context.view;
         let mut docs = Vec::new();
