@@ -58,7 +58,7 @@ pub(super) fn source<'a>(
     Ok(match kind {
         TableKind::JsonArray => Box::new(JsonArray::new(input, false)),
         TableKind::JsonObject => Box::new(JsonArray::new(input, true)),
-        TableKind::Sql => Box::new(SqlRows::new(input)),
+        TableKind::Sql(dialect) => Box::new(SqlRows::new(input, dialect)),
         TableKind::Delimited(sign) => Box::new(DelimitedRows::new(input, sign)),
         TableKind::OwnCsv => Box::new(DelimitedRows::new(input, b',')),
         TableKind::SeparatorLine(sign) => {
@@ -116,6 +116,8 @@ impl<'a> TableRead<'a> {
         let converted = match next {
             Next::End => {
                 self.is_over = true;
+                // If no row could be read, the columns are still known.
+                self.plan_columns()?;
                 if !self.has_record_columns && self.lines_count != 0 {
                     return Err(self.no_columns().into());
                 }

@@ -18,6 +18,8 @@ mod row;
 mod sniff;
 mod sql_dump;
 mod text;
+#[cfg(test)]
+mod vectors_test;
 
 pub use columns::{ColumnMap, ColumnMapError, nearest_column};
 pub use convert::{RecordVisitor, TableOptions, TableRead};

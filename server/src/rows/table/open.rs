@@ -146,6 +146,8 @@ mod tests {
         );
         let array = reason("[[1,2]]");
         assert!(array.contains("an array of JSON"), "{array}");
+        let copy = reason("-- PostgreSQL database dump\nCOPY a (titulo) FROM stdin;\nUp\n\\.\n");
+        assert!(copy.contains("pg_dump --inserts"), "{copy}");
         let cut = reason("[{\"titulo\":\"A\"}");
         assert!(cut.contains("does not end"), "{cut}");
         let sql = reason("INSERT INTO a VALUES (1, 'x');");
@@ -162,6 +164,29 @@ mod tests {
         let found = lines(text, options()).unwrap();
         assert!(found.contains("\"title\":\"It's; (ok)\"") && found.contains("\"Don't\""));
         assert!(found.ends_with("\"no title\"\n"), "{found}");
+    }
+
+    /// In PostgreSQL and SQLite a backslash is a character: one before a quote does not hide the
+    /// end of the text.
+    #[test]
+    fn backslashes_of_dumps_mean_what_their_program_writes() {
+        for header in ["PRAGMA foreign_keys=OFF;", "-- PostgreSQL database dump"] {
+            let text = format!(
+                "{header}\nCREATE TABLE s (titulo text, sub_id int);\n\
+                 INSERT INTO s VALUES ('C:\\',1),('D:\\dir',2),(E'Don\\'t',3);\n"
+            );
+            let found = lines(&text, options()).unwrap();
+            for title in ["\"C:\\\\\"", "\"D:\\\\dir\"", "\"Don't\""] {
+                let wanted = format!("\"title\":{title}");
+                assert!(found.contains(&wanted), "{wanted}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_without_a_readable_row_still_has_columns() {
+        let found = lines("titulo;anio\n\"Up;2009\nHeat;1995\n", options()).unwrap();
+        assert_eq!(found, "\n\"opens a quote that is never closed\"\n");
     }
 
     #[test]

@@ -9,6 +9,15 @@ use super::row::{Next, RowSource, TableRow};
 use super::text::{BYTE_ORDER_MARK, Peeked, decoded};
 use crate::rows::fields::field_idx;
 
+/// Meaning of a backslash in the texts of a dump.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SqlDialect {
+    /// It escapes the next character, as in MySQL.
+    Escapes,
+    /// It is a character, as in PostgreSQL and SQLite.
+    Plain,
+}
+
 /// Form of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableKind {
@@ -25,7 +34,7 @@ pub enum TableKind {
     /// An object with one array of objects.
     JsonObject,
     /// A dump of SQL.
-    Sql,
+    Sql(SqlDialect),
     /// Cells with this sign between them.
     Delimited(u8),
     /// The same, behind a line `sep=` that names the sign.
@@ -111,7 +120,7 @@ pub(super) fn kind_of(peeked: &Peeked<'_>) -> Result<TableKind, NoTableError> {
         _ => {}
     }
     if is_sql(&text, first) {
-        return Ok(TableKind::Sql);
+        return Ok(TableKind::Sql(sql_dialect(&text)));
     }
     let lower = first.to_ascii_lowercase();
     if let Some(sign) = lower.strip_prefix("sep=")
@@ -232,6 +241,26 @@ fn is_sql(text: &str, first: &str) -> bool {
         || ((first.starts_with("--") || first.starts_with("/*")) && text.lines().any(begins))
 }
 
+/// The dialect of a dump, by the lines that only dumps of PostgreSQL and SQLite have.
+fn sql_dialect(text: &str) -> SqlDialect {
+    const PLAIN_LINES: &[&str] = &[
+        "begin transaction",
+        "pragma ",
+        "-- postgresql",
+        "-- sqlite",
+        "set standard_conforming_strings = on",
+    ];
+    let is_plain = text.lines().any(|line| {
+        let line = line.trim_start().to_ascii_lowercase();
+        PLAIN_LINES.iter().any(|known| line.starts_with(known))
+    });
+    if is_plain {
+        SqlDialect::Plain
+    } else {
+        SqlDialect::Escapes
+    }
+}
+
 /// The sign that the first line has most of, outside of quotes.
 fn delimited_kind(first: &str) -> Result<TableKind, NoTableError> {
     let mut best = (0, b',');
@@ -297,8 +326,14 @@ mod tests {
         check("{\n \"data\": [\n {\"id\":1}]}", TableKind::JsonObject);
         check("{\"title\":\"Up\",\"releases\":[{}]}", TableKind::JsonLines);
         check("{\"title\n{}", TableKind::OwnJson);
-        check("CREATE TABLE `a` (`b` int);", TableKind::Sql);
-        check("-- a\n--\nINSERT INTO a VALUES (1);", TableKind::Sql);
+        let (sql, plain) = (TableKind::Sql(SqlDialect::Escapes), SqlDialect::Plain);
+        check("CREATE TABLE `a` (`b` int);", sql);
+        check("-- a\n--\nINSERT INTO a VALUES (1);", sql);
+        check("PRAGMA foreign_keys=OFF;\n", TableKind::Sql(plain));
+        check(
+            "--\n-- PostgreSQL database dump\n--\n",
+            TableKind::Sql(plain),
+        );
         let utf16: Vec<u8> = "\u{FEFF}titulo;b"
             .encode_utf16()
             .flat_map(u16::to_le_bytes)

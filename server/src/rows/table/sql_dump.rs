@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, BufRead};
 
 use super::row::{Next, RowSource, TableRow};
+use super::sniff::SqlDialect;
 use super::text::decoded;
 use crate::limits::{LINE_BYTES_MAX, TABLE_COLUMNS_MAX};
 
@@ -45,9 +46,9 @@ pub(super) struct SqlRows<'a> {
 }
 
 impl<'a> SqlRows<'a> {
-    pub(super) fn new(input: Box<dyn BufRead + 'a>) -> Self {
+    pub(super) fn new(input: Box<dyn BufRead + 'a>, dialect: SqlDialect) -> Self {
         Self {
-            tokens: Tokens { input },
+            tokens: Tokens { input, dialect },
             tables: HashMap::new(),
             is_in_rows: false,
             rows_count: 0,
@@ -68,9 +69,25 @@ impl<'a> SqlRows<'a> {
                 self.read_create()?;
             } else if token.is_word("insert") || token.is_word("replace") {
                 self.read_insert(row)?;
+            } else if token.is_word("copy") {
+                self.read_copy()?;
             }
         }
         Ok(false)
+    }
+
+    /// `COPY name (columns) FROM stdin`: rows that are not SQL.
+    fn read_copy(&mut self) -> io::Result<()> {
+        loop {
+            match self.tokens.next()? {
+                None | Some(Token::Sign(b';')) => return Ok(()),
+                Some(token) if token.is_word("stdin") => {
+                    let reason = "its rows are in COPY: dump them as INSERT (pg_dump --inserts)";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+                }
+                Some(_) => {}
+            }
+        }
     }
 
     /// `CREATE TABLE name (column type, ...)`.
@@ -206,6 +223,7 @@ impl RowSource for SqlRows<'_> {
 /// Splits SQL into tokens, without comments and blanks.
 struct Tokens<'a> {
     input: Box<dyn BufRead + 'a>,
+    dialect: SqlDialect,
 }
 
 impl Tokens<'_> {
@@ -238,9 +256,14 @@ impl Tokens<'_> {
                     self.skip_comment()?;
                     continue;
                 }
-                b'\'' => Token::Text(self.quoted(b'\'')?),
-                b'`' | b'"' => Token::Name(self.quoted(byte)?),
-                b'[' => Token::Name(self.quoted(b']')?),
+                b'\'' => Token::Text(self.quoted(b'\'', self.dialect)?),
+                b'`' | b'"' => Token::Name(self.quoted(byte, self.dialect)?),
+                b'[' => Token::Name(self.quoted(b']', self.dialect)?),
+                // A text of PostgreSQL with escapes.
+                b'E' | b'e' if self.peek()? == Some(b'\'') => {
+                    self.take()?;
+                    Token::Text(self.quoted(b'\'', SqlDialect::Escapes)?)
+                }
                 _ if is_word(byte) => Token::Word(self.word(byte)?),
                 _ => Token::Sign(byte),
             };
@@ -278,7 +301,8 @@ impl Tokens<'_> {
     }
 
     /// The text up to its closing quote. A doubled quote is a literal one.
-    fn quoted(&mut self, quote: u8) -> io::Result<String> {
+    fn quoted(&mut self, quote: u8, dialect: SqlDialect) -> io::Result<String> {
+        let escapes = matches!(quote, b'\'' | b'"') && dialect == SqlDialect::Escapes;
         let mut text = Vec::new();
         while let Some(byte) = self.take()? {
             if byte == quote {
@@ -287,7 +311,7 @@ impl Tokens<'_> {
                 }
                 self.input.consume(1);
                 push(&mut text, quote);
-            } else if byte == b'\\' && matches!(quote, b'\'' | b'"') {
+            } else if byte == b'\\' && escapes {
                 let Some(escaped) = self.take()? else {
                     break;
                 };
