@@ -78,15 +78,16 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens a data directory, or, unless `is_kept`, a temporary one that is removed at the end.
+    /// Opens a data directory, or, unless it is kept, a temporary one that is removed at the end.
     /// One that has no identity yet becomes the node `offered`.
     pub(crate) fn open(
         data: &Path,
         disk: Arc<dyn Disk>,
-        is_kept: bool,
+        store: StoreParameters,
         lanes_max: usize,
         offered: NodeId,
     ) -> Result<Self> {
+        let is_kept = store.is_kept;
         let data_dir = Arc::new(if is_kept {
             DataDir::open(disk, data)?
         } else {
@@ -95,8 +96,8 @@ impl Database {
         let disk = data_dir.disk();
         let damage = Arc::<DamageLog>::default();
         let (catalog_store, is_catalog_doubtful) =
-            open_checked(&data_dir, is_kept, &CATALOG_FILE, &damage)?;
-        let (state_store, _) = open_checked(&data_dir, is_kept, &STATE_FILE, &damage)?;
+            open_checked(&data_dir, is_kept, &store.limit(CATALOG_FILE), &damage)?;
+        let (state_store, _) = open_checked(&data_dir, is_kept, &store.limit(STATE_FILE), &damage)?;
         data_dir.finish()?;
         let positions = read_positions(&catalog_store, &state_store)?;
         let state = State::new(state_store, Arc::clone(&damage));
@@ -464,7 +465,32 @@ fn waited_seconds(since: &AtomicI64, now: Timestamp) -> i64 {
     now - since.fetch_min(now, Ordering::Relaxed).min(now)
 }
 
+/// Parameters of the two store files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StoreParameters {
+    /// False for memory.
+    pub(crate) is_kept: bool,
+    /// Maximum size of the page cache of each, in bytes.
+    pub(crate) cache_bytes_max: usize,
+}
+
+impl StoreParameters {
+    /// The files of a data directory, with the usual caches.
+    pub(crate) const KEPT: Self = Self {
+        is_kept: true,
+        cache_bytes_max: usize::MAX,
+    };
+
+    fn limit(self, file: StoreFile) -> StoreFile {
+        StoreFile {
+            cache_bytes: file.cache_bytes.min(self.cache_bytes_max),
+            ..file
+        }
+    }
+}
+
 /// One of the two store files.
+#[derive(Clone, Copy)]
 pub(crate) struct StoreFile {
     pub(crate) name: &'static str,
     pub(crate) tables: &'static [Table],

@@ -343,6 +343,9 @@ pub const BROUGHT_BATCH_BYTES: usize = 4 << 20;
 /// Maximum size of one such file: `upstream.max_bytes` is not more.
 pub const BROUGHT_BYTES_MAX: usize = 1 << 30;
 
+/// Maximum size of each page cache during an import of a folder: the usual ones would be most of
+/// its memory.
+pub const FOLDER_CACHE_BYTES: usize = 4 << 20;
 /// Maximum depth of a file below an imported folder.
 pub const FOLDER_DEPTH_MAX: usize = 32;
 /// Bytes of a `.nfo` file that are read.
@@ -352,7 +355,7 @@ pub const REASON_PATHS_MAX: usize = 5;
 /// Paths of an imported folder that are listed at a time.
 pub const PATH_PAGE_COUNT: usize = 2_000;
 /// Records of a folder that are loaded at a time: those of one segment.
-pub const FOLDER_LINES_MAX: usize = 20_000;
+pub const FOLDER_LINES_MAX: usize = 8_000;
 /// Paths whose records were loaded that are remembered at a time.
 pub const REMEMBERED_ROWS_MAX: usize = 10_000;
 /// Bytes of paths that are remembered at a time: less than the arguments of an operation.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::test_support::{after, id, now, open, open_with};
 use crate::StoreKind;
-use crate::database::Database;
+use crate::database::{Database, StoreParameters};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::limits::{AGGREGATE_BYTES_MAX, AGGREGATE_SECONDS_MAX};
 use crate::model::{ApiKeyId, Day, NodeId};
@@ -54,7 +54,14 @@ fn downloads_are_counted_exactly_once() {
 #[test]
 fn counts_are_aggregated_when_they_are_old_or_many_or_read() {
     let dir = tempfile::tempdir().unwrap();
-    let database = Database::open(dir.path(), Arc::new(Real), true, 1, NodeId(1)).unwrap();
+    let database = Database::open(
+        dir.path(),
+        Arc::new(Real),
+        StoreParameters::KEPT,
+        1,
+        NodeId(1),
+    )
+    .unwrap();
     let mut lane = database.counters.lane().unwrap();
     let mut count = |numbers: std::ops::Range<u64>| {
         for number in numbers {

@@ -1,5 +1,6 @@
 //! The cached files of an engine, by release.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,8 +9,8 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::limits::BROUGHT_FILES_MAX;
 use crate::model::{
-    BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, ImportedPath, ReleaseId,
-    Timestamp, Variant,
+    BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, ImportedPath, RecordId,
+    ReleaseId, Timestamp, Variant,
 };
 use crate::state::{Outcome, RememberedFile, StateEvent};
 
@@ -210,6 +211,16 @@ impl FilesHandle<'_> {
     /// Remembers paths of an imported folder.
     pub fn remember_paths(self, folder: [u8; 16], paths: &[ImportedPath]) -> Result<()> {
         self.database.state.remember_paths(folder, paths)
+    }
+
+    /// Those of these records that a path of another imported folder has, too. Cost: a look at
+    /// each remembered path.
+    pub fn imported_elsewhere(
+        self,
+        folder: [u8; 16],
+        records: &BTreeSet<RecordId>,
+    ) -> Result<BTreeSet<RecordId>> {
+        self.database.state.imported_elsewhere(folder, records)
     }
 
     /// Deletes paths of an imported folder.

@@ -9,7 +9,7 @@ use super::files_handle::FilesHandle;
 use super::usage_handle::UsageHandle;
 use crate::damage::DamageEntry;
 use crate::data_dir::SEALING_KEY_BYTES;
-use crate::database::Database;
+use crate::database::{Database, StoreParameters};
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::limits::FREE_BYTES_MIN;
@@ -61,14 +61,24 @@ impl Engine {
     /// Errors: the directory is locked, holds something else, has a newer format, or has damage
     /// that cannot be repaired.
     pub fn open(data: &Path, options: Options) -> Result<Self> {
+        Self::open_with_caches(data, options, usize::MAX)
+    }
+
+    /// Opens the data directory as [`Engine::open`] does, with page caches of up to
+    /// `cache_bytes_max` for records and for all else: changes of many rows then read more from the
+    /// cache of the kernel.
+    pub fn open_with_caches(data: &Path, options: Options, cache_bytes_max: usize) -> Result<Self> {
         let Options {
             disk,
             store,
             counter_lanes,
             node,
         } = options;
-        let is_kept = store == StoreKind::Redb;
-        let database = Database::open(data, disk, is_kept, counter_lanes, node)?;
+        let store = StoreParameters {
+            is_kept: store == StoreKind::Redb,
+            cache_bytes_max,
+        };
+        let database = Database::open(data, disk, store, counter_lanes, node)?;
         Ok(Self {
             database,
             tasks: Tasks::default(),

@@ -8,7 +8,7 @@ use crate::data_dir::{
     DataDir, SEALING_KEY, STAGING, beside, fresh_place, has_format, parent_of, refuse_foreign,
     replace_inside,
 };
-use crate::database::Database;
+use crate::database::{Database, StoreParameters};
 use crate::disk::{DirLock, Disk, publish_file, read_file};
 use crate::error::{Error, Result};
 use crate::model::NodeId;
@@ -175,7 +175,7 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path, node: NodeId) -> R
     }
     copy.finish()?;
     drop(copy);
-    let database = Database::open(staging, Arc::clone(disk), true, 0, node)?;
+    let database = Database::open(staging, Arc::clone(disk), StoreParameters::KEPT, 0, node)?;
     let mut findings = verify(&database, true)?;
     findings.retain(|finding| !finding.is_repaired);
     if let Some(first) = findings.first() {

@@ -4,6 +4,7 @@
 //! Rows of one node, outside the events: a lost or damaged row costs a second reading of its file,
 //! and nothing else.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::store::State;
@@ -73,6 +74,33 @@ impl State {
             }
             Ok(())
         })
+    }
+
+    /// Those of these records that a path of another folder has, too. Cost: a look at each
+    /// remembered path.
+    pub(crate) fn imported_elsewhere(
+        &self,
+        folder: [u8; FOLDER_BYTES],
+        records: &BTreeSet<RecordId>,
+    ) -> Result<BTreeSet<RecordId>> {
+        let mut found = BTreeSet::new();
+        if records.is_empty() {
+            return Ok(found);
+        }
+        self.store().read(|rows| {
+            rows.inspect(IMPORTED_PATHS, Span::ALL, &mut |row_key, value| {
+                if !row_key.starts_with(&folder)
+                    && let Ok(stored) = value
+                    && let Ok(imported) = decode(String::new(), stored)
+                    && imported.digest != 0
+                    && records.contains(&imported.record)
+                {
+                    found.insert(imported.record);
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        Ok(found)
     }
 
     /// Forgets paths of a folder.

@@ -90,7 +90,16 @@ pub(super) struct Opened {
 
 impl Access {
     /// Finds the server or opens the directory.
-    pub(super) fn open(mut config: Config, missing: Missing) -> Result<Self, CommandError> {
+    pub(super) fn open(config: Config, missing: Missing) -> Result<Self, CommandError> {
+        Self::open_with_caches(config, missing, usize::MAX)
+    }
+
+    /// Finds the server or opens the directory, with page caches of up to this size.
+    pub(super) fn open_with_caches(
+        mut config: Config,
+        missing: Missing,
+        cache_bytes_max: usize,
+    ) -> Result<Self, CommandError> {
         ensure_ours(&config.data)?;
         if let Some(client) = Client::find(&config.data)? {
             return Ok(Self::Running(client));
@@ -105,7 +114,10 @@ impl Access {
                 Missing::Pretend => config.store = StoreKind::Memory,
             }
         }
-        let engine = Arc::new(open_engine(&config, 0)?);
+        let engine = open(&config, 0, cache_bytes_max);
+        let engine = engine.map_err(|error| opening_error(&config, error))?;
+        engine.keep_free(config.disk_reserve_bytes as u64);
+        let engine = Arc::new(engine);
         for entry in engine.take_damage() {
             say(&format!(
                 "{}: {}: {}",
@@ -126,21 +138,20 @@ impl Access {
     ) -> Result<Reply<O::Answer>, CommandError> {
         let json = match self {
             Self::Running(client) => client.execute(&operation)?,
-            Self::Opened(opened) => {
-                let now = now();
-                let operations = Operations {
-                    engine: &opened.engine,
-                    credentials: &opened.credentials,
-                    config: Arc::clone(&opened.config),
-                    service: None,
-                    actor: Actor::CommandLine,
-                    now,
-                    effective_now: now.max(opened.engine.usage().latest_moment()?),
-                };
-                to_json(&block_on(operation.execute(&operations))?)
-            }
+            Self::Opened(opened) => to_json(&opened.execute(operation)?),
         };
         Ok(Reply::from_json(json))
+    }
+
+    /// Executes an operation with an answer that is not shown: without JSON, if it is done here.
+    pub(super) fn answer<O: Operation>(&self, operation: O) -> Result<O::Answer, CommandError> {
+        match self {
+            Self::Running(client) => {
+                let reply: Reply<O::Answer> = Reply::from_json(client.execute(&operation)?);
+                Ok(reply.read()?)
+            }
+            Self::Opened(opened) => opened.execute(operation),
+        }
     }
 
     /// Closes the catalog if it is open here, so that the next process opens it fast.
@@ -149,6 +160,22 @@ impl Access {
             Self::Running(_) => Ok(()),
             Self::Opened(opened) => Ok(opened.engine.close()?),
         }
+    }
+}
+
+impl Opened {
+    fn execute<O: Operation>(&self, operation: O) -> Result<O::Answer, CommandError> {
+        let now = now();
+        let operations = Operations {
+            engine: &self.engine,
+            credentials: &self.credentials,
+            config: Arc::clone(&self.config),
+            service: None,
+            actor: Actor::CommandLine,
+            now,
+            effective_now: now.max(self.engine.usage().latest_moment()?),
+        };
+        Ok(block_on(operation.execute(&operations))?)
     }
 }
 
@@ -167,7 +194,7 @@ pub(super) fn open_engine_within(
     let until = Instant::now() + patience;
     let mut is_told = false;
     let opened = loop {
-        let opened = open(config, counter_lanes);
+        let opened = open(config, counter_lanes, usize::MAX);
         let Err(Error::Locked { pid, .. }) = &opened else {
             break opened;
         };
@@ -185,14 +212,18 @@ pub(super) fn open_engine_within(
     Ok(engine)
 }
 
-fn open(config: &Config, counter_lanes: usize) -> subcat_engine::Result<Engine> {
+fn open(
+    config: &Config,
+    counter_lanes: usize,
+    cache_bytes_max: usize,
+) -> subcat_engine::Result<Engine> {
     let options = Options {
         disk: Arc::new(Real),
         store: config.store,
         counter_lanes,
         node: new_node(),
     };
-    Engine::open(&config.data, options)
+    Engine::open_with_caches(&config.data, options, cache_bytes_max)
 }
 
 /// Identity of a data directory that has none yet.

@@ -1,9 +1,11 @@
 //! Files that an import brings: read here, stored here or by the running server.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use subcat_engine::{
     BROUGHT_FILES_MAX, BroughtFile, ContentHash, Engine, FileKind, ReleaseId, hash_of,
 };
@@ -54,37 +56,51 @@ pub(super) enum FileRejection {
     /// There is none.
     #[error("no such file")]
     NoSuchFile,
+    /// The system refuses to read it.
+    #[error("cannot be read: {0}")]
+    Unreadable(io::ErrorKind),
 }
 
-/// Reads a file of 1 to `bytes_max` bytes. The inner error is the reason why it is not stored.
-///
-/// Errors: it cannot be read.
-pub(super) fn read_subtitle(
-    path: &Path,
-    bytes_max: usize,
-) -> io::Result<Result<ReadFile, FileRejection>> {
-    let mut content = Vec::new();
-    let file = match File::open(path) {
-        Ok(file) if file.metadata()?.is_file() => file,
-        Ok(_) => return Ok(Err(FileRejection::NoSuchFile)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Err(FileRejection::NoSuchFile));
+impl From<io::Error> for FileRejection {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NoSuchFile,
+            kind => Self::Unreadable(kind),
         }
-        Err(error) => return Err(error),
-    };
+    }
+}
+
+/// Reads a file of 1 to `bytes_max` bytes.
+///
+/// Errors: the reason why it is not stored.
+pub(super) fn read_subtitle(path: &Path, bytes_max: usize) -> Result<ReadFile, FileRejection> {
+    let file = open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(FileRejection::NoSuchFile);
+    }
+    if (bytes_max as u64) < metadata.len() {
+        return Err(FileRejection::NoSubtitle);
+    }
+    // One byte more: then the end is found without growing.
+    let mut content = Vec::with_capacity(metadata.len() as usize + 1);
     file.take(bytes_max as u64 + 1).read_to_end(&mut content)?;
     let extension = path.extension().and_then(|extension| extension.to_str());
     let name_kind = extension.and_then(FileKind::of_extension);
     let is_sized = (1..=bytes_max).contains(&content.len());
     let recognised = recognise(&content, name_kind).filter(|file| is_sized && !file.is_shapeless);
-    Ok(match recognised {
-        Some(file) => Ok(ReadFile {
-            hash: hash_of(&content),
-            kind: file.kind,
-            content,
-        }),
-        None => Err(FileRejection::NoSubtitle),
+    let file = recognised.ok_or(FileRejection::NoSubtitle)?;
+    Ok(ReadFile {
+        hash: hash_of(&content),
+        kind: file.kind,
+        content,
     })
+}
+
+/// Opens a file for reading. A pipe without a writer must not stop the import.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// The release of a file without one: `f` and 32 digits of its SHA-256.
@@ -161,6 +177,8 @@ pub(super) fn folder_of_files(option: Option<&Path>, table: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use rustix::fs::CWD;
+
     use super::*;
 
     #[test]
@@ -169,9 +187,7 @@ mod tests {
         let path = dir.path().join("a.srt");
         let read = |content: &[u8], bytes_max| {
             std::fs::write(&path, content).unwrap();
-            read_subtitle(&path, bytes_max)
-                .unwrap()
-                .map(|file| file.kind)
+            read_subtitle(&path, bytes_max).map(|file| file.kind)
         };
         let srt = b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
         assert_eq!(read(srt, 100), Ok(FileKind::Srt));
@@ -179,13 +195,19 @@ mod tests {
         assert_eq!(read(b"", 100), Err(FileRejection::NoSubtitle));
         assert_eq!(read(&[b'x'; 300], 1000), Err(FileRejection::NoSubtitle));
         assert_eq!(read(b"PK\x03\x04", 100), Ok(FileKind::Zip));
-        let missing = read_subtitle(&dir.path().join("b.srt"), 100).unwrap();
-        assert_eq!(
-            missing.map(|file| file.kind),
-            Err(FileRejection::NoSuchFile)
-        );
-        let folder = read_subtitle(dir.path(), 100).unwrap();
-        assert_eq!(folder.map(|file| file.kind), Err(FileRejection::NoSuchFile));
+        let rejection = |path: &Path| read_subtitle(path, 100).map(|_| ()).unwrap_err();
+        let no_file = FileRejection::NoSuchFile;
+        assert_eq!(rejection(&dir.path().join("b.srt")), no_file);
+        assert_eq!(rejection(dir.path()), no_file);
+        let pipe = dir.path().join("pipe.srt");
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(rejection(&pipe), no_file);
+        // A cell of a table may hold any text.
+        let long = rejection(Path::new(&"x".repeat(300)));
+        assert_eq!(long.to_string(), "cannot be read: invalid filename");
+        File::create(&path).unwrap().set_len(5 << 30).unwrap();
+        assert_eq!(rejection(&path), FileRejection::NoSubtitle);
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::subcommand::Subcommand;
 use super::table_arguments::TableArguments;
 use crate::admin::{ImportFrameWriter, PieceWriter};
 use crate::config::Config;
+use crate::limits::FOLDER_CACHE_BYTES;
 use crate::ops::{ImportFiles, ImportOptions, ImportReport, ImportResult, import, with_nearest};
 use crate::rows::Format;
 
@@ -231,7 +232,7 @@ impl ImportArguments {
             bytes_max: config.upstream.max_bytes,
             shows_table: self.dry_run && !context.is_json(),
         };
-        let access = Access::open(config, missing)?;
+        let access = Access::open_with_caches(config, missing, FOLDER_CACHE_BYTES)?;
         let imported = if self.follow {
             import.follow(&access, Duration::from_secs(self.every.get().into()))
         } else {

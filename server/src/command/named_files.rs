@@ -141,7 +141,7 @@ impl TableFiles<'_> {
             return Ok(None);
         };
         let path = folder_of_files(self.folder.as_deref(), table).join(file.replace('\\', "/"));
-        let read = match read_subtitle(&path, self.bytes_max)? {
+        let read = match read_subtitle(&path, self.bytes_max) {
             Ok(read) => read,
             Err(rejection) => return Ok(Some(rejection.to_string())),
         };

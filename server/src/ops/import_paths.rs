@@ -1,5 +1,7 @@
 //! Operations on the remembered paths of imported folders.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use subcat_engine::{ContentHash, ImportedPath, RecordId};
 
@@ -122,7 +124,7 @@ pub struct ForgetPaths {
     pub folder: FolderName,
     /// Paths to forget.
     pub paths: Vec<String>,
-    /// Records to delete. Unknown ones are ignored.
+    /// Records to delete, unless another folder has them. Unknown ones are ignored.
     pub records: Vec<[u8; 16]>,
 }
 
@@ -131,6 +133,8 @@ pub struct ForgetPaths {
 pub struct PathsForgotten {
     /// Deleted records.
     pub deleted: usize,
+    /// Records that stay, as another folder has them.
+    pub kept: usize,
 }
 
 impl Operation for ForgetPaths {
@@ -138,18 +142,19 @@ impl Operation for ForgetPaths {
     type Answer = PathsForgotten;
 
     async fn execute(self, operations: &Operations<'_>) -> Result<PathsForgotten, OperationError> {
-        let mut ids: Vec<RecordId> = self.records.into_iter().map(RecordId::from_bytes).collect();
-        ids.sort_unstable();
-        ids.dedup();
+        let files = operations.engine.files();
+        let gone = self.records.into_iter().map(RecordId::from_bytes);
+        let gone: BTreeSet<RecordId> = gone.collect();
+        // The same file may lie below two folders, or in one that lies in the other.
+        let kept = files.imported_elsewhere(self.folder, &gone)?;
+        let ids: Vec<RecordId> = gone.difference(&kept).copied().collect();
         // The records first: a path that is still remembered is found missing again by the next
         // import.
         let unknown = operations.engine.catalog().delete_records(&ids)?;
-        operations
-            .engine
-            .files()
-            .forget_paths(self.folder, &self.paths)?;
+        files.forget_paths(self.folder, &self.paths)?;
         Ok(PathsForgotten {
             deleted: ids.len() - unknown.len(),
+            kept: kept.len(),
         })
     }
 }

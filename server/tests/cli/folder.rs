@@ -130,6 +130,60 @@ fn records_of_files_that_are_gone_stay_until_they_are_pruned() {
     });
 }
 
+/// The same file below two folders is one record: it stays while one of them has it.
+#[test]
+fn a_record_of_two_folders_outlives_one_of_them() {
+    Place::in_both_modes(|place| {
+        let paths = ["a/Ronin (1998).srt", "b/Ronin (1998).srt"];
+        let folder = Folder::new(place, &[]);
+        for path in paths {
+            folder.write(path, "same");
+        }
+        let import = |name: &str| {
+            let below = folder.0.join(name).display().to_string();
+            place.run(&["import", &below, "--prune=all"]).ok()
+        };
+        import("a");
+        import("b");
+        fs::remove_file(folder.0.join(paths[0])).unwrap();
+        let text = import("a");
+        assert!(
+            text.contains("1 records whose files are gone stay, as another imported folder"),
+            "{text}"
+        );
+        assert_eq!(place.export().len(), 1);
+        fs::remove_file(folder.0.join(paths[1])).unwrap();
+        let text = import("b");
+        assert!(text.contains("1 records deleted"), "{text}");
+        assert!(place.export().is_empty());
+    });
+}
+
+/// A content that goes round three files leaves each with a record of its own.
+#[test]
+fn contents_that_change_places_keep_as_many_records() {
+    let place = Place::stopped();
+    let names = ["Alien (1979).srt", "Heat (1995).srt", "Ronin (1998).srt"];
+    let folder = Folder::new(&place, &[]);
+    folder.write(names[0], "a");
+    folder.write(names[1], "b");
+    assert_eq!(folder.import(&place, &[]), counts(2, 0, 0, 0));
+    for (name, text) in names.into_iter().zip(["b, longer", "c, longer still", "a"]) {
+        folder.write(name, text);
+    }
+    folder.import(&place, &[]);
+    folder.write(names[0], "b");
+    folder.import(&place, &[]);
+    let mut titles: Vec<String> = place
+        .export()
+        .iter()
+        .map(|it| it["title"].as_str().unwrap().to_owned())
+        .collect();
+    titles.sort_unstable();
+    assert_eq!(titles, ["Alien", "Heat", "Ronin"]);
+    assert_eq!(folder.import(&place, &[]), counts(0, 0, 3, 0));
+}
+
 #[test]
 fn equal_contents_are_one_record() {
     let place = Place::stopped();

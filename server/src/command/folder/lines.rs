@@ -66,7 +66,7 @@ impl<'l> RecordLines<'l> {
         self.part.next_idx += 1;
         self.text.clear();
         self.given_count = 0;
-        if self.scanned.entries[entry_idx].owner.is_some() {
+        if self.scanned.entries[entry_idx].is_shared() {
             return;
         }
         if self.scanned.is_untouched(entry_idx) {

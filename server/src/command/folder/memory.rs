@@ -21,6 +21,14 @@ pub(super) fn has_record(row: &PathRow) -> bool {
     row.digest != NOT_LOADED && row.digest != SHARED
 }
 
+/// Counts of the records of forgotten paths.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ForgottenRecords {
+    pub(super) deleted: u64,
+    /// Not deleted, as another folder has them.
+    pub(super) kept: u64,
+}
+
 /// The memory of one folder.
 #[derive(Clone, Copy)]
 pub(super) struct FolderMemory<'a> {
@@ -68,7 +76,7 @@ impl<'a> FolderMemory<'a> {
     pub(super) fn remember(self, mut rows: Vec<PathRow>) -> Result<(), CommandError> {
         while !rows.is_empty() && !self.is_dry_run {
             let rest = rows.split_off(self.part_len(&rows));
-            self.access.execute(RememberPaths {
+            self.access.answer(RememberPaths {
                 folder: self.folder,
                 paths: std::mem::replace(&mut rows, rest),
             })?;
@@ -76,22 +84,27 @@ impl<'a> FolderMemory<'a> {
         Ok(())
     }
 
-    /// Forgets paths, and with `deletes` also deletes their records. Returns the number of deleted
-    /// records.
-    pub(super) fn forget(self, mut rows: Vec<PathRow>, deletes: bool) -> Result<u64, CommandError> {
-        let mut deleted = 0;
+    /// Forgets paths, and with `deletes` also deletes their records, unless another folder has
+    /// them.
+    pub(super) fn forget(
+        self,
+        mut rows: Vec<PathRow>,
+        deletes: bool,
+    ) -> Result<ForgottenRecords, CommandError> {
+        let mut records_count = ForgottenRecords::default();
         while !rows.is_empty() && !self.is_dry_run {
             let rest = rows.split_off(self.part_len(&rows));
             let part = std::mem::replace(&mut rows, rest);
             let records = part.iter().filter(|row| deletes && row.digest != SHARED);
-            let reply = self.access.execute(ForgetPaths {
+            let forgotten = self.access.answer(ForgetPaths {
                 folder: self.folder,
                 records: records.map(|row| row.record).collect(),
                 paths: part.iter().map(|row| row.path.clone()).collect(),
             })?;
-            deleted += reply.read()?.deleted as u64;
+            records_count.deleted += forgotten.deleted as u64;
+            records_count.kept += forgotten.kept as u64;
         }
-        Ok(deleted)
+        Ok(records_count)
     }
 
     /// Number of rows that go into one operation: here all, as each is a wait for the disk.
@@ -150,12 +163,12 @@ impl RememberedRows<'_> {
     /// The next row up to this path.
     fn next_before(&mut self, end: Option<&str>) -> Result<Option<PathRow>, CommandError> {
         if self.page.is_empty() && !self.is_over {
-            let reply = self.memory.access.execute(ListPaths {
+            let listed = self.memory.access.answer(ListPaths {
                 folder: self.memory.folder,
                 after: self.last.clone(),
                 count_max: PATH_PAGE_COUNT,
             })?;
-            self.page = reply.read()?.into();
+            self.page = listed.into();
             self.is_over = self.page.len() < PATH_PAGE_COUNT;
             if let Some(last) = self.page.back() {
                 self.last.clone_from(&last.path);

@@ -8,11 +8,14 @@ mod corrections;
 mod lines;
 mod memory;
 mod nfo;
+mod path_list;
 mod record;
 mod report;
 mod run;
 mod scan;
 mod table_of;
+#[cfg(test)]
+mod vectors_test;
 mod walk;
 
 pub(super) use run::{FolderImport, FolderNotes, PruneMode};

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use subcat_engine::{PathName, fold};
 
-use super::walk::{FoundFile, stem_of};
+use super::walk::{FoundFiles, stem_of};
 use crate::limits::NFO_BYTES_MAX;
 use crate::rows::decoded;
 
@@ -28,9 +28,9 @@ struct NfoFile {
 
 impl NfoIds {
     /// Reads these files of a folder. One that cannot be read has no id.
-    pub(super) fn read(folder: &Path, nfos: &[FoundFile]) -> Self {
+    pub(super) fn read(folder: &Path, nfos: &FoundFiles) -> Self {
         let mut ids = Self::default();
-        for nfo in nfos {
+        for nfo in nfos.iter() {
             let path = nfo.text();
             let (below, name) = split_path(&path);
             let mut content = Vec::new();

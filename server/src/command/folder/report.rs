@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::memory::ForgottenRecords;
 use crate::command::printable::printable_in_line;
 use crate::limits::REASON_PATHS_MAX;
+
+/// What to do about refused files.
+const CORRECTION: &str = "they can be corrected: subcat import DIR --dry-run --to FILE writes a \
+                          table of all files, and DIR/subcat.csv is read\n";
 
 /// Counts of an import of a folder.
 #[derive(Debug, Default)]
@@ -15,11 +20,11 @@ pub(super) struct FolderReport {
     pub(super) waiting: u64,
     /// Records of deleted files.
     pub(super) gone: u64,
-    /// Records that were deleted.
-    pub(super) pruned: u64,
+    /// Records of files that were pruned.
+    pub(super) pruned: ForgottenRecords,
     /// Reason why none was deleted.
     pub(super) kept_because: Option<&'static str>,
-    /// Folders that could not be read.
+    /// Folders and files that could not be read, and why.
     pub(super) unreadable: Vec<String>,
     /// Reasons by path, where a table of them is wanted.
     pub(super) by_path: Option<BTreeMap<String, String>>,
@@ -85,13 +90,23 @@ impl FolderReport {
                 lines.push_str(&format!("    {path}\n"));
             }
         }
+        if !lines.is_empty() {
+            lines.push_str(CORRECTION);
+        }
         let counts = [
             (self.other_languages, "in other languages, left out"),
             (
                 self.waiting,
                 "changed since the last scan, waiting for the next",
             ),
-            (self.pruned, "records deleted, as their files are gone"),
+            (
+                self.pruned.deleted,
+                "records deleted, as their files are gone",
+            ),
+            (
+                self.pruned.kept,
+                "records whose files are gone stay, as another imported folder has them",
+            ),
             (
                 self.gone,
                 "records whose files are gone stay (--prune deletes them)",
@@ -105,8 +120,12 @@ impl FolderReport {
                 "nothing was deleted: {reason} (--prune=all does)\n"
             ));
         }
-        for folder in &self.unreadable {
-            lines.push_str(&format!("could not read {}\n", printable_in_line(folder)));
+        for place in self.unreadable.iter().take(REASON_PATHS_MAX) {
+            lines.push_str(&format!("could not read {}\n", printable_in_line(place)));
+        }
+        if REASON_PATHS_MAX < self.unreadable.len() {
+            let more = self.unreadable.len() - REASON_PATHS_MAX;
+            lines.push_str(&format!("could not read {more} more\n"));
         }
         lines
     }
@@ -124,6 +143,7 @@ mod tests {
         }
         report.refuse_same("a.srt", "b.srt");
         report.gone = 2;
+        report.unreadable = vec!["a: no".to_owned(); 2 * REASON_PATHS_MAX];
         assert_eq!(report.refused(), 2 * REASON_PATHS_MAX as u64 + 1);
         let lines = report.lines();
         assert!(
@@ -138,6 +158,7 @@ mod tests {
             lines.contains("2 records whose files are gone stay"),
             "{lines}"
         );
-        assert_eq!(lines.lines().count(), 1 + REASON_PATHS_MAX + 2 + 1);
+        assert!(lines.ends_with("could not read a: no\ncould not read 5 more\n"));
+        assert_eq!(lines.lines().count(), 2 * (1 + REASON_PATHS_MAX) + 2 + 2);
     }
 }

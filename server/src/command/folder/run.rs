@@ -17,7 +17,7 @@ use super::record::PathReader;
 use super::report::FolderReport;
 use super::scan::{FolderPaths, FolderScan, Scanned};
 use super::table_of::{shown_table, write_table};
-use super::walk::{FoundFile, Walked};
+use super::walk::{FileState, FoundFile, Walked};
 use crate::command::access::Access;
 use crate::command::error::{CommandError, SubjectError};
 use crate::command::file_store::StorePlace;
@@ -71,13 +71,6 @@ struct ImportWatch<'w> {
 /// Sizes and times of files at the last scan, by sums of their paths.
 type FileStates = HashMap<u64, FileState>;
 
-/// State of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileState {
-    size_bytes: u64,
-    modified_nanos: i64,
-}
-
 impl FolderImport {
     /// Imports the folder once.
     pub(in crate::command) fn run(
@@ -127,7 +120,7 @@ impl FolderImport {
             let walked = self.walk()?;
             let states = states_of(&walked);
             let waits = |file: &FoundFile| match &last {
-                Some(last) => last.get(&path_digest(file)) != Some(&state_of(file)),
+                Some(last) => last.get(&path_digest(file)) != Some(&file.state),
                 None => false,
             };
             let mut watch = ImportWatch {
@@ -256,7 +249,7 @@ fn reason_to_keep(
     if mode == PruneMode::All {
         return None;
     }
-    if walked.files.is_empty() {
+    if walked.files.len() == 0 {
         return Some("the folder is empty");
     }
     if !walked.unreadable.is_empty() {
@@ -288,15 +281,8 @@ fn rules_of(reader: &PathReader<'_>) -> u64 {
 }
 
 fn states_of(walked: &Walked) -> FileStates {
-    let state = |file: &FoundFile| (path_digest(file), state_of(file));
-    walked.files.iter().map(state).collect()
-}
-
-fn state_of(file: &FoundFile) -> FileState {
-    FileState {
-        size_bytes: file.size_bytes,
-        modified_nanos: file.modified_nanos,
-    }
+    let files = walked.files.iter();
+    files.map(|file| (path_digest(&file), file.state)).collect()
 }
 
 fn path_digest(file: &FoundFile) -> u64 {
@@ -400,7 +386,7 @@ impl Loading<'_> {
         for (WrittenLine { entry_idx, digest }, is_refused) in part.written.iter().zip(is_refused) {
             let entry = &self.scanned.entries[*entry_idx];
             let digest = if is_refused { NOT_LOADED } else { *digest };
-            rows.push(paths.row(entry, entry.record, digest))?;
+            rows.push(paths.row(entry, self.scanned.record(*entry_idx), digest))?;
         }
         rows.flush()
     }
@@ -409,8 +395,8 @@ impl Loading<'_> {
     fn remember_shared(&self) -> Result<(), CommandError> {
         let mut rows = LoadedRows::new(self.scan.memory);
         for (idx, entry) in self.scanned.entries.iter().enumerate() {
-            if entry.owner.is_some() && !self.scanned.is_loaded(idx, SHARED) {
-                rows.push(self.scan.paths.row(entry, entry.record, SHARED))?;
+            if entry.is_shared() && !self.scanned.is_loaded(idx, SHARED) {
+                rows.push(self.scan.paths.row(entry, self.scanned.record(idx), SHARED))?;
             }
         }
         rows.flush()

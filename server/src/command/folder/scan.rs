@@ -17,23 +17,19 @@ use crate::command::progress::Progress;
 use crate::limits::BROUGHT_BATCH_BYTES;
 use crate::ops::PathRow;
 
-/// A file that has a record, or shares that of another.
+/// A file that has a record, or shares that of another. There may be many: this is 56 bytes.
 #[derive(Debug, Clone)]
 pub(super) struct ScannedFile {
     /// Index of the file.
-    pub(super) file_idx: usize,
+    file_idx: u32,
+    /// Entry of another file that has the record of the same content.
+    owner: Option<u32>,
     /// Content of the file.
     pub(super) content: ContentHash,
-    /// The record that it had the last time, if it had one of its own.
-    known_record: Option<RecordId>,
     /// Digest of the record that was loaded the last time.
-    pub(super) known_digest: u64,
+    known_digest: u64,
     /// True if size, time and content are those of the last time.
     is_same: bool,
-    /// Entry of another file that has the record of the same content.
-    pub(super) owner: Option<usize>,
-    /// Record of the file; set once the content of every file is known.
-    pub(super) record: RecordId,
 }
 
 /// A folder and the entries of its files.
@@ -41,8 +37,11 @@ pub(super) struct ScannedFile {
 pub(super) struct Scanned {
     /// In the order of their paths.
     pub(super) entries: Vec<ScannedFile>,
+    /// Records of the last time that are not made from the content of now, by entry: few, as most
+    /// files do not change. Once all is scanned, those that their files keep.
+    pub(super) kept: HashMap<u32, RecordId>,
     /// Names that are added to the description of an entry.
-    pub(super) names: HashMap<usize, Vec<usize>>,
+    pub(super) names: HashMap<u32, Vec<u32>>,
     /// Rows of deleted files.
     pub(super) gone: Vec<PathRow>,
     /// Number of records of the last time, those of files that are gone included.
@@ -63,16 +62,16 @@ pub(super) struct FolderPaths<'s> {
 impl FolderPaths<'_> {
     /// The path of an entry's file.
     pub(super) fn path(&self, entry: &ScannedFile) -> String {
-        self.walked.files[entry.file_idx].text()
+        self.walked.files.get(entry.file_idx as usize).text()
     }
 
     /// The row that remembers an entry.
     pub(super) fn row(&self, entry: &ScannedFile, record: RecordId, digest: u64) -> PathRow {
-        let file = &self.walked.files[entry.file_idx];
+        let file = self.walked.files.get(entry.file_idx as usize);
         PathRow {
             path: file.text(),
-            size_bytes: file.size_bytes,
-            modified_nanos: file.modified_nanos,
+            size_bytes: file.state.size_bytes,
+            modified_nanos: file.state.modified_nanos,
             content: entry.content.0,
             record: *record.as_bytes(),
             digest,
@@ -151,18 +150,24 @@ impl FolderScan<'_> {
         scanned.has_same_rules = own.is_some_and(|row| row.digest == self.rules);
         let (mut batch, mut replaced) = (FolderBatch::default(), Vec::new());
         for (file_idx, file) in self.paths.walked.files.iter().enumerate() {
-            let path = file.text();
-            let known = rows.take(&path, &mut scanned.gone)?;
+            let file = PathedFile {
+                path: file.text(),
+                file,
+            };
+            let known = rows.take(&file.path, &mut scanned.gone)?;
             scanned.records_count += usize::from(known.as_ref().is_some_and(has_record));
-            if self.leaves_out(file, known.as_ref(), scanned.has_same_rules, report) {
+            if self.leaves_out(&file, known.as_ref(), scanned.has_same_rules, report) {
                 continue;
             }
-            let old = known.as_ref().map(|row| ContentHash(row.content));
-            let Some(entry) = self.entry(file_idx, known.as_ref(), &mut batch, report)? else {
+            let Some(content) = self.content_of(file, known.as_ref(), &mut batch, report) else {
                 continue;
             };
-            if !entry.is_same {
-                replaced.extend(old.map(beginning_of));
+            let entry = ScannedFile::new(file_idx as u32, content, known.as_ref());
+            if let Some(row) = &known {
+                if !content.is_same {
+                    replaced.push(beginning_of(ContentHash(row.content)));
+                }
+                scanned.note_known(&entry, row);
             }
             scanned.entries.push(entry);
             if batch.is_full() && sender.send(std::mem::take(&mut batch)).is_err() {
@@ -182,7 +187,7 @@ impl FolderScan<'_> {
     /// Returns true for a file that is not one of this import, and reports why.
     fn leaves_out(
         &self,
-        file: &FoundFile,
+        PathedFile { path, file }: &PathedFile,
         known: Option<&PathRow>,
         has_same_rules: bool,
         report: &mut FolderReport,
@@ -191,75 +196,85 @@ impl FolderScan<'_> {
             report.waiting += 1;
             return true;
         }
-        if has_same_rules && self.is_unchanged(file, known) {
+        // What was loaded by the same rules was not left out.
+        let is_loaded = |row: &PathRow| is_of(row, file) && row.digest != NOT_LOADED;
+        if has_same_rules && known.is_some_and(is_loaded) {
             return false;
         }
-        let path = file.text();
-        match self.paths.reader.read(&path) {
+        match self.paths.reader.read(path) {
             Ok(_) => return false,
             Err(PathRejection::LeftOut) => {}
             Err(PathRejection::OtherLanguage) => report.other_languages += 1,
-            Err(PathRejection::Refused(reason)) => report.refuse(&reason, &path),
+            Err(PathRejection::Refused(reason)) => report.refuse(&reason, path),
         }
         true
     }
 
-    /// Returns true if a file has not changed since its record was loaded.
-    fn is_unchanged(&self, file: &FoundFile, known: Option<&PathRow>) -> bool {
-        known.is_some_and(|row| {
-            let is_same =
-                row.size_bytes == file.size_bytes && row.modified_nanos == file.modified_nanos;
-            is_same && row.digest != NOT_LOADED
-        })
-    }
-
     /// The content of a file: as remembered, or read and stored.
-    fn entry(
+    fn content_of(
         &self,
-        file_idx: usize,
+        PathedFile { path, file }: PathedFile,
         known: Option<&PathRow>,
         batch: &mut FolderBatch,
         report: &mut FolderReport,
-    ) -> Result<Option<ScannedFile>, CommandError> {
-        let file = &self.paths.walked.files[file_idx];
-        let own = known.filter(|row| row.digest != SHARED);
-        let known_record = own.map(|row| RecordId::from_bytes(row.record));
-        let known_digest = known.map_or(NOT_LOADED, |row| row.digest);
-        let unchanged = known.filter(|row| {
-            row.size_bytes == file.size_bytes && row.modified_nanos == file.modified_nanos
-        });
-        let entry = |content, is_same| ScannedFile {
-            file_idx,
-            content,
-            known_record,
-            known_digest,
-            is_same,
-            owner: None,
-            record: RecordId::from_bytes([0; 16]),
-        };
-        if let Some(row) = unchanged {
-            return Ok(Some(entry(ContentHash(row.content), true)));
+    ) -> Option<FileContent> {
+        if let Some(row) = known.filter(|row| is_of(row, &file)) {
+            return Some(FileContent {
+                hash: ContentHash(row.content),
+                is_same: true,
+            });
         }
         let read = match read_subtitle(&file.path_in(self.folder), self.bytes_max) {
-            Ok(Ok(read)) => read,
-            Ok(Err(rejection)) => {
-                report.refuse(&rejection.to_string(), &file.text());
-                return Ok(None);
-            }
-            Err(error) => {
-                report.refuse(&format!("cannot be read: {}", error.kind()), &file.text());
-                return Ok(None);
+            Ok(read) => read,
+            Err(rejection) => {
+                report.refuse(&rejection.to_string(), &path);
+                return None;
             }
         };
-        let entry = entry(read.hash, false);
-        let record = known_record.unwrap_or_else(|| of_content(&entry));
-        batch.rows.push(self.paths.row(&entry, record, NOT_LOADED));
+        let hash = read.hash;
+        let record = known.and_then(own_record);
+        let record = record.unwrap_or_else(|| made_from(&hash));
+        batch.rows.push(PathRow {
+            path,
+            size_bytes: file.state.size_bytes,
+            modified_nanos: file.state.modified_nanos,
+            content: hash.0,
+            record: *record.as_bytes(),
+            digest: NOT_LOADED,
+        });
         if !matches!(self.place, StorePlace::DryRun) {
             batch.bytes += read.content.len();
             batch.files.push(read);
         }
-        Ok(Some(entry))
+        Some(FileContent {
+            hash,
+            is_same: false,
+        })
     }
+}
+
+/// A file and its path as text.
+struct PathedFile {
+    path: String,
+    file: FoundFile,
+}
+
+/// Content of a file.
+#[derive(Clone, Copy)]
+struct FileContent {
+    hash: ContentHash,
+    /// True if it is that of the last time.
+    is_same: bool,
+}
+
+/// Returns true if a file has the size and the time of its row.
+fn is_of(row: &PathRow, file: &FoundFile) -> bool {
+    row.size_bytes == file.state.size_bytes && row.modified_nanos == file.state.modified_nanos
+}
+
+/// The record of a row whose content is not that of another path.
+fn own_record(row: &PathRow) -> Option<RecordId> {
+    (row.digest != SHARED).then(|| RecordId::from_bytes(row.record))
 }
 
 /// The beginning of a content's hash: two that begin alike cost one look at a record.
@@ -268,12 +283,37 @@ fn beginning_of(content: ContentHash) -> u64 {
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// The id that is made from an entry's content.
-fn of_content(entry: &ScannedFile) -> RecordId {
-    RecordId::of_release(&release_of(&entry.content))
+/// The id that is made from a content.
+fn made_from(content: &ContentHash) -> RecordId {
+    RecordId::of_release(&release_of(content))
+}
+
+impl ScannedFile {
+    fn new(file_idx: u32, content: FileContent, known: Option<&PathRow>) -> Self {
+        Self {
+            file_idx,
+            owner: None,
+            content: content.hash,
+            known_digest: known.map_or(NOT_LOADED, |row| row.digest),
+            is_same: content.is_same,
+        }
+    }
+
+    /// Returns true if another entry has the record of the same content.
+    pub(super) fn is_shared(&self) -> bool {
+        self.owner.is_some()
+    }
 }
 
 impl Scanned {
+    /// Notes the record of the last time of the entry that comes next.
+    fn note_known(&mut self, entry: &ScannedFile, row: &PathRow) {
+        let record = own_record(row).filter(|record| *record != made_from(&entry.content));
+        if let Some(record) = record {
+            self.kept.insert(self.entries.len() as u32, record);
+        }
+    }
+
     /// Collects the contents that files got or lost, if any file is as it was; `replaced` are those
     /// that changed files had.
     fn find_touched(&mut self, replaced: Vec<u64>) {
@@ -294,104 +334,137 @@ impl Scanned {
     /// Finds files with equal content: the first path has the record, other names of the same video
     /// are added to it, and the others are refused. Then every entry gets its record.
     pub(super) fn settle(&mut self, paths: FolderPaths<'_>, report: &mut FolderReport) {
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        order.sort_by_key(|idx| self.entries[*idx].content);
-        let mut at = 0;
-        while at < order.len() {
-            let owner = order[at];
-            let content = self.entries[owner].content;
-            let mut end = at + 1;
-            while end < order.len() && self.entries[order[end]].content == content {
-                end += 1;
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+        order.sort_unstable_by_key(|idx| (self.entries[*idx as usize].content, *idx));
+        let content = |scanned: &Self, idx: u32| scanned.entries[idx as usize].content;
+        let mut rest = &order[..];
+        while let Some(owner) = rest.first() {
+            let is_equal = |idx: &u32| content(self, *idx) == content(self, *owner);
+            let count = rest.iter().take_while(|idx| is_equal(idx)).count();
+            let (group, others) = rest.split_at(count);
+            if let [owner, shared @ ..] = group
+                && !shared.is_empty()
+            {
+                self.share(*owner, shared, paths, report);
             }
-            if 1 < end - at {
-                self.share(owner, &order[at + 1..end], paths, report);
-            }
-            at = end;
+            rest = others;
         }
         self.choose_records();
     }
 
     fn share(
         &mut self,
-        owner: usize,
-        others: &[usize],
+        owner: u32,
+        others: &[u32],
         paths: FolderPaths<'_>,
         report: &mut FolderReport,
     ) {
-        let owner_path = paths.path(&self.entries[owner]);
+        let owner_path = paths.path(&self.entries[owner as usize]);
         let Ok(record) = paths.reader.read(&owner_path) else {
             return;
         };
         for other in others {
-            let other_path = paths.path(&self.entries[*other]);
+            let entry = &mut self.entries[*other as usize];
+            entry.owner = Some(owner);
+            let other_path = paths.path(entry);
             let read = paths.reader.read(&other_path);
-            let is_same = read.is_ok_and(|other| record.agrees_with(&other));
-            if is_same {
+            if read.is_ok_and(|other| record.agrees_with(&other)) {
                 self.names.entry(owner).or_default().push(*other);
             } else {
                 report.refuse_same(&owner_path, &other_path);
             }
-            self.entries[*other].owner = Some(owner);
         }
     }
 
     /// A file keeps its record when it changes or moves, unless the id of that record is made from
     /// the content of another file.
     fn choose_records(&mut self) {
-        let mut moved: HashMap<[u8; 32], RecordId> = HashMap::new();
-        for row in self.gone.iter().filter(|row| row.digest != SHARED) {
-            moved.insert(row.content, RecordId::from_bytes(row.record));
-        }
-        let kept = |entry: &ScannedFile| {
-            let known = entry
-                .known_record
-                .or_else(|| moved.get(&entry.content.0).copied());
-            known.filter(|record| *record != of_content(entry))
-        };
-        // Most ids are made from their content: those of the others must not be among them.
-        let has_kept = self.entries.iter().any(|entry| kept(entry).is_some());
-        let mut taken: HashSet<RecordId> = HashSet::new();
-        if has_kept {
-            let owners = self.entries.iter().filter(|entry| entry.owner.is_none());
-            taken.extend(owners.filter(|entry| kept(entry).is_none()).map(of_content));
-        }
-        let records: Vec<RecordId> = self
-            .entries
+        let moved: HashMap<[u8; 32], RecordId> = self
+            .gone
             .iter()
-            .map(|entry| match kept(entry) {
-                Some(record) if entry.owner.is_none() && taken.insert(record) => record,
-                _ => of_content(entry),
-            })
+            .filter_map(|row| Some((row.content, own_record(row)?)))
             .collect();
-        for idx in 0..records.len() {
-            let owner = self.entries[idx].owner.unwrap_or(idx);
-            self.entries[idx].record = records[owner];
+        let mut kept: Vec<(u32, RecordId)> = Vec::new();
+        let mut unkept: Vec<u32> = Vec::new();
+        for (idx, entry) in self.entries.iter().enumerate() {
+            let idx = idx as u32;
+            let of_moved = || moved.get(&entry.content.0).copied();
+            let known = self.kept.get(&idx).copied().or_else(of_moved);
+            match known.filter(|record| *record != made_from(&entry.content)) {
+                _ if entry.is_shared() => {}
+                Some(record) => kept.push((idx, record)),
+                None => unkept.push(idx),
+            }
         }
+        self.kept = self.without_made(kept, unkept);
         if self.gone.is_empty() {
             return;
         }
-        let present: HashSet<RecordId> = records.into_iter().collect();
+        let mut gone: HashMap<RecordId, bool> = HashMap::new();
+        for row in &self.gone {
+            gone.insert(RecordId::from_bytes(row.record), false);
+        }
+        for idx in 0..self.entries.len() {
+            if let Some(is_present) = gone.get_mut(&self.record(idx)) {
+                *is_present = true;
+            }
+        }
         // A moved file keeps its record.
         for row in &mut self.gone {
-            if present.contains(&RecordId::from_bytes(row.record)) {
+            if gone[&RecordId::from_bytes(row.record)] {
                 row.digest = SHARED;
             }
         }
     }
 
+    /// These entries with their records, without those that lose theirs: it is made from the
+    /// content of an entry that keeps none.
+    fn without_made(
+        &self,
+        mut kept: Vec<(u32, RecordId)>,
+        mut unkept: Vec<u32>,
+    ) -> HashMap<u32, RecordId> {
+        // One that loses its record gets that of its own content, which another may keep.
+        loop {
+            if kept.is_empty() {
+                return HashMap::new();
+            }
+            let made = unkept.iter().map(|idx| self.made_record(*idx));
+            let mut taken: HashSet<RecordId> = made.collect();
+            let lost: Vec<u32> = kept
+                .extract_if(.., |(_, record)| !taken.insert(*record))
+                .map(|(idx, _)| idx)
+                .collect();
+            if lost.is_empty() {
+                return kept.into_iter().collect();
+            }
+            unkept.extend(lost);
+        }
+    }
+
+    fn made_record(&self, idx: u32) -> RecordId {
+        made_from(&self.entries[idx as usize].content)
+    }
+
+    /// The record of an entry, after [`Scanned::settle`].
+    pub(super) fn record(&self, idx: usize) -> RecordId {
+        let idx = self.entries[idx].owner.unwrap_or(idx as u32);
+        let kept = self.kept.get(&idx).copied();
+        kept.unwrap_or_else(|| self.made_record(idx))
+    }
+
     /// The whole record of an entry that has one.
     pub(super) fn record_of(&self, idx: usize, paths: FolderPaths<'_>) -> Option<FolderRecord> {
         let entry = &self.entries[idx];
-        let file = &paths.walked.files[entry.file_idx];
+        let file = paths.walked.files.get(entry.file_idx as usize);
         let mut record = paths.reader.read(&file.text()).ok()?;
-        for other in self.names.get(&idx).into_iter().flatten() {
-            record.add_name(&paths.path(&self.entries[*other]));
+        for other in self.names.get(&(idx as u32)).into_iter().flatten() {
+            record.add_name(&paths.path(&self.entries[*other as usize]));
         }
-        record.set_time(file.modified_nanos);
+        record.set_time(file.state.modified_nanos);
         let release = release_of(&entry.content);
-        if entry.record != RecordId::of_release(&release) {
-            record.set_missing("id", entry.record.to_string());
+        if let Some(kept) = self.kept.get(&(idx as u32)) {
+            record.set_missing("id", kept.to_string());
         }
         record.set_missing("source_release_id", release.as_str().to_owned());
         Some(record)

@@ -28,10 +28,7 @@ const SHOWN_FIELDS: &[&str] = &[
 pub(super) fn shown_table(scanned: &Scanned, paths: FolderPaths<'_>) -> Result<(), CommandError> {
     let mut lines = String::new();
     for (idx, entry) in scanned.entries.iter().enumerate() {
-        let Some(record) = scanned
-            .record_of(idx, paths)
-            .filter(|_| entry.owner.is_none())
-        else {
+        let Some(record) = scanned.record_of(idx, paths).filter(|_| !entry.is_shared()) else {
             continue;
         };
         let cells = SHOWN_FIELDS.iter().map(|field| record.text(field));
@@ -65,10 +62,7 @@ pub(super) fn write_table(
     let header = ["file".to_owned()].into_iter().chain(names);
     write(header.chain(["reason".to_owned()]).collect())?;
     for (idx, entry) in scanned.entries.iter().enumerate() {
-        let Some(record) = scanned
-            .record_of(idx, paths)
-            .filter(|_| entry.owner.is_none())
-        else {
+        let Some(record) = scanned.record_of(idx, paths).filter(|_| !entry.is_shared()) else {
             continue;
         };
         let cells = fields.iter().map(|field| record.text(field));

@@ -1,51 +1,53 @@
 //! The files of a folder (API.md 13.11).
 
-use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, Metadata};
+use std::fs::{self, DirEntry};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::path_list::PathList;
 use crate::limits::FOLDER_DEPTH_MAX;
+use crate::rows::decoded;
 
 /// Endings of files that are read.
-const ENDINGS: &[&str] = &["srt", "sub", "ssa", "ass", "zip", "rar"];
+const ENDINGS: &[&[u8]] = &[b"srt", b"sub", b"ssa", b"ass", b"zip", b"rar"];
 /// Names of folders of programs and systems.
-const HIDDEN: &[&str] = &[
-    "@eaDir",
-    "#recycle",
-    "$RECYCLE.BIN",
-    "lost+found",
-    "__MACOSX",
-    "System Volume Information",
+const HIDDEN: &[&[u8]] = &[
+    b"@eaDir",
+    b"#recycle",
+    b"$RECYCLE.BIN",
+    b"lost+found",
+    b"__MACOSX",
+    b"System Volume Information",
 ];
 
 /// A file that may be one of subtitles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundFile {
     /// Path below the folder, in the bytes of the system.
-    path: Box<[u8]>,
-    /// Size of the file.
+    path: Vec<u8>,
+    /// Size and time of the file.
+    pub(super) state: FileState,
+}
+
+/// Size and time of a file: while they stay the same, the file is not read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileState {
     pub(super) size_bytes: u64,
-    /// Time of its last change, in nanoseconds since 1970.
+    /// Time of the last change, in nanoseconds since 1970.
     pub(super) modified_nanos: i64,
 }
 
 impl FoundFile {
     /// The path below the folder as text: names that are not UTF-8 are windows-1252.
     pub(super) fn text(&self) -> String {
-        self.shown().into_owned()
-    }
-
-    fn shown(&self) -> Cow<'_, str> {
-        if let Ok(text) = str::from_utf8(&self.path) {
-            return Cow::Borrowed(text);
-        }
         let parts = self.path.split(|byte| *byte == b'/');
-        let parts: Vec<_> = parts.map(crate::rows::decoded).collect();
-        Cow::Owned(parts.join("/"))
+        let parts: Vec<_> = parts.map(decoded).collect();
+        parts.join("/")
     }
 
     /// The path in the file system.
@@ -54,23 +56,48 @@ impl FoundFile {
     }
 }
 
-/// A folder that is to be walked.
+/// Files in ascending order of their paths as text.
 #[derive(Debug, Default)]
-struct WaitingFolder {
-    /// Path below the folder that is imported.
-    below: PathBuf,
-    /// Folders above it.
-    depth: usize,
+pub(super) struct FoundFiles {
+    paths: PathList,
+    states: Vec<FileState>,
+}
+
+impl FoundFiles {
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The file of an index.
+    pub(super) fn get(&self, idx: usize) -> FoundFile {
+        FoundFile {
+            path: self.paths.get(idx),
+            state: self.states[idx],
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = FoundFile> {
+        (0..self.len()).map(|idx| self.get(idx))
+    }
+
+    fn push(&mut self, path: &[u8], state: FileState) {
+        self.paths.push(path);
+        self.states.push(state);
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.paths.shrink_to_fit();
+        self.states.shrink_to_fit();
+    }
 }
 
 /// A folder that was walked.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    /// Files of the folder, by the bytes of their paths as text.
-    pub(super) files: Vec<FoundFile>,
+    pub(super) files: FoundFiles,
     /// `.nfo` files.
-    pub(super) nfos: Vec<FoundFile>,
-    /// Folders that could not be read, and why.
+    pub(super) nfos: FoundFiles,
+    /// Folders and files that could not be read, and why.
     pub(super) unreadable: Vec<String>,
 }
 
@@ -81,76 +108,137 @@ impl Walked {
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         let mut walked = Self::default();
         fs::read_dir(folder)?;
-        let mut waiting = vec![WaitingFolder::default()];
-        while let Some(next) = waiting.pop() {
-            match entries_of(&folder.join(&next.below)) {
-                Ok(entries) => walked.take_folder(&next, &entries, &mut waiting),
-                Err(error) => {
-                    let shown = next.below.display();
-                    walked.unreadable.push(format!("{shown}: {error}"));
-                }
-            }
-        }
-        // Without keys beside the paths: there may be many.
-        let by_text = |one: &FoundFile, other: &FoundFile| one.shown().cmp(&other.shown());
-        walked.files.sort_unstable_by(by_text);
+        walked.walk(folder, &mut Vec::new(), 0);
         walked.files.shrink_to_fit();
         Ok(walked)
     }
 
-    fn take_folder(
-        &mut self,
-        folder: &WaitingFolder,
-        entries: &[DirEntry],
-        waiting: &mut Vec<WaitingFolder>,
-    ) {
-        let idx_stems: Vec<String> = entries.iter().filter_map(idx_stem).collect();
+    /// Walks the folder at this path below `folder`. Its entries are taken in the order of their
+    /// whole paths, so that the files need no sorting.
+    fn walk(&mut self, folder: &Path, below: &mut Vec<u8>, depth: usize) {
+        let entries = match self.entries_of(&folder.join(OsStr::from_bytes(below)), below) {
+            Ok(entries) => entries,
+            Err(error) => return self.note_unreadable(below, &error),
+        };
         for entry in entries {
-            let name = entry.file_name();
-            let shown = name.to_string_lossy();
-            if is_hidden(&shown) {
-                continue;
-            }
-            // Of a symbolic link these are its own: neither file nor folder.
-            let Ok(metadata) = entry.metadata() else {
-                continue;
-            };
-            let path = folder.below.join(&name);
-            if metadata.is_dir() {
-                if folder.depth < FOLDER_DEPTH_MAX {
-                    waiting.push(WaitingFolder {
-                        below: path,
-                        depth: folder.depth + 1,
-                    });
+            let parent_len = below.len();
+            below.extend_from_slice(&entry.name);
+            match entry.kind {
+                WalkEntryKind::Folder if depth < FOLDER_DEPTH_MAX => {
+                    self.walk(folder, below, depth + 1);
                 }
-            } else if metadata.is_file() {
-                self.take_file(&path, &shown, &metadata, &idx_stems);
+                WalkEntryKind::Folder => {}
+                WalkEntryKind::Subtitle(state) => self.files.push(below, state),
+                WalkEntryKind::Nfo(state) => self.nfos.push(below, state),
             }
+            below.truncate(parent_len);
         }
     }
 
-    fn take_file(&mut self, path: &Path, name: &str, metadata: &Metadata, idx_stems: &[String]) {
-        let Some((stem, ending)) = name.rsplit_once('.') else {
-            return;
-        };
-        let ending = ending.to_ascii_lowercase();
-        let is_nfo = ending == "nfo";
+    /// The entries of a folder that count, in the order of their paths.
+    ///
+    /// Errors: the folder cannot be read.
+    fn entries_of(&mut self, path: &Path, below: &[u8]) -> io::Result<Vec<WalkEntry>> {
+        let mut entries = Vec::new();
+        let mut idx_stems = HashSet::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let (stem, ending) = split_name(name.as_bytes());
+            if ending.eq_ignore_ascii_case(b"idx") {
+                idx_stems.insert(stem.to_vec());
+            }
+            match kind_of(&entry, name.as_bytes()) {
+                Ok(Some(kind)) => entries.push(WalkEntry::new(name.into_vec(), kind)),
+                Ok(None) => {}
+                Err(error) => self.note_unreadable(&[below, name.as_bytes()].concat(), &error),
+            }
+        }
         // Pictures of VobSub, with their index beside them.
-        let is_picture = ending == "sub" && idx_stems.iter().any(|idx| idx == stem);
-        if !is_nfo && (!ENDINGS.contains(&ending.as_str()) || is_picture) {
-            return;
+        entries.retain(|entry: &WalkEntry| {
+            let (stem, ending) = split_name(&entry.name);
+            !(ending.eq_ignore_ascii_case(b"sub") && idx_stems.contains(stem))
+        });
+        entries.sort_unstable_by(WalkEntry::cmp_paths);
+        Ok(entries)
+    }
+
+    /// Notes what could not be read, unless it vanished during the walk.
+    fn note_unreadable(&mut self, below: &[u8], error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            let shown = String::from_utf8_lossy(below);
+            self.unreadable.push(format!("{shown}: {error}"));
         }
-        let seconds = metadata.mtime().saturating_mul(1_000_000_000);
-        let found = FoundFile {
-            path: path.as_os_str().as_bytes().into(),
-            size_bytes: metadata.len(),
-            modified_nanos: seconds.saturating_add(metadata.mtime_nsec()),
-        };
-        if is_nfo {
-            self.nfos.push(found);
-        } else {
-            self.files.push(found);
+    }
+}
+
+/// An entry of a folder.
+struct WalkEntry {
+    /// With a slash behind that of a folder, as in paths.
+    name: Box<[u8]>,
+    kind: WalkEntryKind,
+}
+
+/// Kinds of entries that count.
+enum WalkEntryKind {
+    Folder,
+    Subtitle(FileState),
+    Nfo(FileState),
+}
+
+impl WalkEntry {
+    fn new(mut name: Vec<u8>, kind: WalkEntryKind) -> Self {
+        if matches!(kind, WalkEntryKind::Folder) {
+            name.push(b'/');
         }
+        Self {
+            name: name.into(),
+            kind,
+        }
+    }
+
+    /// The order of the paths as text.
+    fn cmp_paths(&self, other: &Self) -> Ordering {
+        decoded(&self.name).cmp(&decoded(&other.name))
+    }
+}
+
+/// The kind of an entry; none for what is left out.
+///
+/// Errors: its size and time cannot be read.
+fn kind_of(entry: &DirEntry, name: &[u8]) -> io::Result<Option<WalkEntryKind>> {
+    if is_hidden(name) {
+        return Ok(None);
+    }
+    // Of a symbolic link it is its own: neither file nor folder.
+    let file_type = entry.file_type()?;
+    if file_type.is_dir() {
+        return Ok(Some(WalkEntryKind::Folder));
+    }
+    let ending = split_name(name).1;
+    let is_nfo = ending.eq_ignore_ascii_case(b"nfo");
+    let is_subtitle = || ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it));
+    if !file_type.is_file() || !(is_nfo || is_subtitle()) {
+        return Ok(None);
+    }
+    let metadata = entry.metadata()?;
+    let seconds = metadata.mtime().saturating_mul(1_000_000_000);
+    let state = FileState {
+        size_bytes: metadata.len(),
+        modified_nanos: seconds.saturating_add(metadata.mtime_nsec()),
+    };
+    Ok(Some(if is_nfo {
+        WalkEntryKind::Nfo(state)
+    } else {
+        WalkEntryKind::Subtitle(state)
+    }))
+}
+
+/// The stem of a name and its ending, which is empty if there is none.
+fn split_name(name: &[u8]) -> (&[u8], &[u8]) {
+    match name.iter().rposition(|byte| *byte == b'.') {
+        Some(point) => (&name[..point], &name[point + 1..]),
+        None => (name, b""),
     }
 }
 
@@ -165,18 +253,8 @@ pub(super) fn file_name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-fn entries_of(folder: &Path) -> io::Result<Vec<DirEntry>> {
-    fs::read_dir(folder)?.collect()
-}
-
-fn idx_stem(entry: &DirEntry) -> Option<String> {
-    let name = entry.file_name().to_string_lossy().into_owned();
-    let (stem, ending) = name.rsplit_once('.')?;
-    ending.eq_ignore_ascii_case("idx").then(|| stem.to_owned())
-}
-
-fn is_hidden(name: &str) -> bool {
-    name.starts_with('.') || HIDDEN.contains(&name)
+fn is_hidden(name: &[u8]) -> bool {
+    name.starts_with(b".") || HIDDEN.contains(&name)
 }
 
 #[cfg(test)]
@@ -196,6 +274,8 @@ mod tests {
         for path in [
             "b.SRT",
             "a/c.zip",
+            "a b/d.srt",
+            "a.srt",
             "a/c.txt",
             ".hidden/a.srt",
             "a/@eaDir/a.srt",
@@ -211,10 +291,13 @@ mod tests {
         symlink(dir.path().join("a"), dir.path().join("link")).unwrap();
         symlink(dir.path().join("b.SRT"), dir.path().join("link.srt")).unwrap();
         let walked = Walked::new(dir.path()).unwrap();
-        let paths: Vec<String> = walked.files.iter().map(FoundFile::text).collect();
-        assert_eq!(paths, ["a/c.zip", "b.SRT", "w.sub", "ñ.srt"]);
-        assert_eq!(fs::read(walked.files[3].path_in(dir.path())).unwrap(), b"y");
-        let nfos: Vec<String> = walked.nfos.iter().map(FoundFile::text).collect();
+        let texts =
+            |files: &FoundFiles| -> Vec<String> { files.iter().map(|it| it.text()).collect() };
+        let expected = ["a b/d.srt", "a.srt", "a/c.zip", "b.SRT", "w.sub", "ñ.srt"];
+        assert_eq!(texts(&walked.files), expected);
+        let last = walked.files.get(5).path_in(dir.path());
+        assert_eq!(fs::read(last).unwrap(), b"y");
+        let nfos = texts(&walked.nfos);
         assert_eq!(nfos, ["m/movie.nfo"]);
         assert!(walked.unreadable.is_empty());
         assert!(Walked::new(&dir.path().join("none")).is_err());
