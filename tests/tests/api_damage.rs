@@ -4,6 +4,7 @@
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use subcat_engine::{RecordDraft, Timestamp};
 use subcat_tests::raw::{Client, RawAnswer};
@@ -12,6 +13,9 @@ use subcat_tests::server::{TestServer, film, text};
 /// Mapped bytes go by pages; what lies behind a cut in the same page reads as zeros.
 const PAGE_BYTES: u64 = 4096;
 const RECORDS_COUNT: u64 = 3_000;
+/// Time for which searches may fail. On a machine that is not overloaded it is 0.3 s.
+const FAILING_LIMIT: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn now() -> Timestamp {
     Timestamp::from_seconds(1_700_000_000).unwrap()
@@ -134,4 +138,44 @@ fn a_segment_that_lost_some_bytes_or_its_name_is_built_anew() {
     for (answer, expected) in ask(&server, &api_key).iter().zip(&expected) {
         assert_eq!(answer.text(), expected.text());
     }
+}
+
+/// The server's own threads take the segment out, and build it again from the records. Until then
+/// its records are in no answer, and searches say so (503, or 200 with `x-subcat-partial`).
+#[test]
+fn a_damaged_segment_does_not_fail_searches_for_long() {
+    let (server, path) = server();
+    let api_key = server.api_key();
+    let expected = ask(&server, &api_key);
+    let bytes = path.metadata().unwrap().len();
+    let file = OpenOptions::new().write(true).open(&path);
+    file.unwrap().set_len(bytes / 2).unwrap();
+    let began = Instant::now();
+    let mut failed_at = Duration::ZERO;
+    loop {
+        let mut right_count = 0;
+        for (answer, expected) in ask(&server, &api_key).iter().zip(&expected) {
+            match answer.status {
+                200 if answer.field("x-subcat-partial").is_some() => {}
+                200 => {
+                    assert_eq!(answer.text(), expected.text());
+                    right_count += 1;
+                }
+                503 => assert!(answer.field("retry-after").is_some(), "{}", answer.text()),
+                status => {
+                    assert_eq!(status, 500);
+                    failed_at = began.elapsed();
+                }
+            }
+        }
+        if right_count == expected.len() {
+            break;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "the answers are not right again"
+        );
+    }
+    println!("the last 500 came {failed_at:?} after the damage");
+    assert!(failed_at < FAILING_LIMIT, "{failed_at:?}");
 }

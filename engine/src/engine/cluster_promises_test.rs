@@ -105,7 +105,7 @@ fn a_node_without_space_obeys_and_appends_nothing_that_it_cannot_apply() {
     assert_same(&[a, b]);
 }
 
-/// What a damaged row has added to the sum is not known: it is not taken out of it again.
+/// The part of a damaged row in the sum is not known: it is not taken out of it again.
 #[test]
 fn a_row_that_is_damaged_while_it_runs_stops_a_node_that_removes_it() {
     let (_dir, _log, [a, b, _c]) = three();

@@ -46,7 +46,7 @@ fn email() -> Email {
 }
 
 fn release(number: usize) -> ReleaseId {
-    let name = format!("{number:0width$}", width = RELEASE_ID_BYTES_MAX);
+    let name = format!("{number:0RELEASE_ID_BYTES_MAX$}");
     ReleaseId::parse(&name).unwrap()
 }
 
