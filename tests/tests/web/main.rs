@@ -15,3 +15,4 @@ mod routes;
 mod sessions;
 mod stored;
 mod texts;
+mod uploaders;
