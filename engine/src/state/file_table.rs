@@ -35,8 +35,6 @@ struct FileEntry<'e>(&'e [u8]);
 
 /// Size of the length at the beginning of an entry.
 const LENGTH_BYTES: usize = 2;
-/// Minimum number of dead bytes that are worth a compaction.
-const DEAD_BYTES_MIN: usize = if cfg!(test) { 64 } else { 1 << 20 };
 
 impl FileTable {
     /// A table with room for this many files.
@@ -193,9 +191,10 @@ impl FileTable {
         }
     }
 
-    /// Leaves out the dead bytes, if they are most of all.
+    /// Leaves out the dead bytes, if they are most of all. Cost: no more, over time, than that of
+    /// the changes that made them.
     fn compact(&mut self) {
-        if self.dead_bytes <= DEAD_BYTES_MIN.max(self.entries.len() / 2) {
+        if self.dead_bytes <= self.entries.len() / 2 {
             return;
         }
         let mut kept = Vec::with_capacity(self.entries.len() - self.dead_bytes);

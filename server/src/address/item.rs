@@ -5,34 +5,12 @@ use std::borrow::Cow;
 use serde::Serialize;
 use subcat_engine::without_ending;
 
+use super::item_request::ItemRequest;
 use super::record::AddressRecord;
 use super::release_names::release_names;
-use super::title_texts::TitleCache;
+use super::title_text::TitleCache;
 use crate::limits::NAMED_RELEASES_MAX;
 use crate::rows::language_name;
-
-/// The facts of a request that its items show.
-pub(super) struct ItemRequest<'a> {
-    /// Beginning of URLs, the key and the tag included.
-    pub(super) base: &'a str,
-    /// The title in the request.
-    pub(super) query: Option<AskedTitle<'a>>,
-    /// True if the search was by `imdb_id`.
-    pub(super) is_by_id: bool,
-    pub(super) language: Option<&'a str>,
-    pub(super) year: Option<u32>,
-    pub(super) season: Option<u32>,
-    pub(super) episode: Option<u32>,
-}
-
-/// The title in a request.
-#[derive(Clone, Copy)]
-pub(super) struct AskedTitle<'a> {
-    /// As it was sent, trimmed.
-    pub(super) text: &'a str,
-    /// Its folding.
-    pub(super) folded: &'a str,
-}
 
 /// An item, with its fields in output order.
 #[derive(Serialize)]

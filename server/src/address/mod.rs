@@ -11,6 +11,7 @@ mod download;
 mod file;
 mod info;
 mod item;
+mod item_request;
 mod languages;
 mod manifest;
 mod record;
@@ -18,7 +19,7 @@ mod release_names;
 mod search;
 mod subtitles;
 mod title_names;
-mod title_texts;
+mod title_text;
 
 pub use base_url::AddressPlace;
 pub use dispatch::answer;

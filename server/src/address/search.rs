@@ -8,7 +8,8 @@ use subcat_engine::{
 };
 
 use super::call::AddressCall;
-use super::item::{AskedTitle, ItemRequest, ItemWriter};
+use super::item::ItemWriter;
+use super::item_request::{AskedTitle, ItemRequest};
 use super::record::AddressRecord;
 use crate::api::{SnapshotHits, failed};
 use crate::cache::AddressAnswer;

@@ -6,7 +6,7 @@ use super::memory::ForgottenRecords;
 use crate::command::printable::printable_in_line;
 use crate::limits::REASON_PATHS_MAX;
 
-/// What to do about refused files.
+/// Advice about refused files.
 const CORRECTION: &str = "they can be corrected: subcat import DIR --dry-run --to FILE writes a \
                           table of all files, and DIR/subcat.csv is read\n";
 

@@ -21,7 +21,7 @@ const FIELDS: &[&str] = &[
     "language",
 ];
 
-/// What is read of a path, in the form of a vector.
+/// The facts that are read of a path, in the form of a vector.
 fn read(path: &str) -> Value {
     let reader = PathReader {
         corrections: &Corrections::default(),

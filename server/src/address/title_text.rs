@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 use subcat_engine::{fold, without_accents, words};
 
-use super::item::ItemRequest;
+use super::item_request::ItemRequest;
 use super::record::AddressRecord;
 use super::title_names::title_names;
 use crate::limits::TITLE_LINES_MAX;
 
 /// The texts of an item that follow from its title.
-pub(super) struct TitleTexts {
+pub(super) struct TitleText {
     /// The title in the spelling of the query, if it is one of the names; else the first name.
     pub(super) title: String,
     /// Its words, joined by `-`.
@@ -33,7 +33,7 @@ struct TitleFields<'a> {
 
 /// The texts of the titles of one answer: most of its items share one.
 #[derive(Default)]
-pub(super) struct TitleCache<'a>(HashMap<TitleFields<'a>, TitleTexts, foldhash::fast::RandomState>);
+pub(super) struct TitleCache<'a>(HashMap<TitleFields<'a>, TitleText, foldhash::fast::RandomState>);
 
 impl<'a> TitleCache<'a> {
     /// The texts of a record's title.
@@ -41,9 +41,9 @@ impl<'a> TitleCache<'a> {
         &mut self,
         record: &AddressRecord<'a>,
         request: &ItemRequest<'_>,
-    ) -> &TitleTexts {
+    ) -> &TitleText {
         let fields = TitleFields::new(record, request);
-        let make = |fields: &TitleFields<'_>| TitleTexts::new(fields, request);
+        let make = |fields: &TitleFields<'_>| TitleText::new(fields, request);
         self.0.entry(fields).or_insert_with_key(make)
     }
 }
@@ -72,7 +72,7 @@ impl<'a> TitleFields<'a> {
     }
 }
 
-impl TitleTexts {
+impl TitleText {
     fn new(fields: &TitleFields<'_>, request: &ItemRequest<'_>) -> Self {
         let names = title_names(&fields.title, fields.is_episode);
         let asked = request.query.filter(|query| {
