@@ -92,12 +92,6 @@ fn ask(
     count.asked += 1;
     count.right += u64::from(is_right);
     count.wrong_episodes += u64::from(is_wrong);
-    if !is_right {
-        eprintln!(
-            "MISS {}|{}|{}|{:?}|{:?}",
-            form.name, is_wrong, name, subject, first
-        );
-    }
     Ok(Some(name).filter(|_| !is_right))
 }
 

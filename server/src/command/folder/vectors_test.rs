@@ -65,7 +65,7 @@ fn the_vectors_of_paths_are_read() {
             count += 1;
         }
     }
-    assert_eq!(count, 391);
+    assert_eq!(count, 49);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn the_vectors_of_rows_become_records() {
         let expected = vector.get("expect").or(vector.get("reason")).unwrap();
         assert_eq!(&read(vector), expected, "{}", vector["row"]);
     }
-    assert_eq!(vectors.len(), 56);
+    assert_eq!(vectors.len(), 19);
 }
 
 #[test]
