@@ -88,6 +88,28 @@ fn ask(server: &TestServer, api_key: &str) -> Vec<RawAnswer> {
     paths().iter().map(&mut get).collect()
 }
 
+/// Count of the answers that are as before the damage. The others say that they are not: a failure,
+/// or an answer without the damaged part.
+fn right_count(answers: &[RawAnswer], expected: &[RawAnswer]) -> usize {
+    let is_right = |(answer, expected): &(&RawAnswer, &RawAnswer)| match answer.status {
+        200 if answer.field("x-subcat-partial").is_some() => false,
+        200 => {
+            assert_eq!(answer.text(), expected.text());
+            true
+        }
+        503 => {
+            assert!(answer.field("retry-after").is_some(), "{}", answer.text());
+            false
+        }
+        status => {
+            assert_eq!(status, 500);
+            assert_eq!(answer.text(), r#"{"detail":"Internal Server Error"}"#);
+            false
+        }
+    };
+    answers.iter().zip(expected).filter(is_right).count()
+}
+
 #[test]
 fn a_segment_that_is_cut_under_the_server_never_lies_and_is_built_anew() {
     let (server, path) = server();
@@ -99,19 +121,16 @@ fn a_segment_that_is_cut_under_the_server_never_lies_and_is_built_anew() {
     for left_pages in [0, 1, pages_count / 3, pages_count / 2, pages_count - 1] {
         let file = OpenOptions::new().write(true).open(segment_path(&server));
         file.unwrap().set_len(left_pages * PAGE_BYTES).unwrap();
-        for (answer, expected) in ask(&server, &api_key).iter().zip(&expected) {
-            match answer.status {
-                200 => assert_eq!(answer.text(), expected.text()),
-                status => {
-                    assert_eq!(status, 500);
-                    assert_eq!(answer.text(), r#"{"detail":"Internal Server Error"}"#);
-                }
+        failed_count += expected.len() - right_count(&ask(&server, &api_key), &expected);
+        // A worker that has its answers in memory meets no damage: another one may be the first. And
+        // a thread of the server may be at work on it already.
+        let began = Instant::now();
+        loop {
+            while server.service.engine.maintain(now()).unwrap() {}
+            if right_count(&ask(&server, &api_key), &expected) == expected.len() {
+                break;
             }
-            failed_count += usize::from(answer.status == 500);
-        }
-        while server.service.engine.maintain(now()).unwrap() {}
-        for (answer, expected) in ask(&server, &api_key).iter().zip(&expected) {
-            assert_eq!(answer.text(), expected.text(), "{left_pages} pages");
+            assert!(began.elapsed() < PATIENCE, "{left_pages} pages");
         }
     }
     assert!(
@@ -153,22 +172,11 @@ fn a_damaged_segment_does_not_fail_searches_for_long() {
     let began = Instant::now();
     let mut failed_at = Duration::ZERO;
     loop {
-        let mut right_count = 0;
-        for (answer, expected) in ask(&server, &api_key).iter().zip(&expected) {
-            match answer.status {
-                200 if answer.field("x-subcat-partial").is_some() => {}
-                200 => {
-                    assert_eq!(answer.text(), expected.text());
-                    right_count += 1;
-                }
-                503 => assert!(answer.field("retry-after").is_some(), "{}", answer.text()),
-                status => {
-                    assert_eq!(status, 500);
-                    failed_at = began.elapsed();
-                }
-            }
+        let answers = ask(&server, &api_key);
+        if answers.iter().any(|answer| answer.status == 500) {
+            failed_at = began.elapsed();
         }
-        if right_count == expected.len() {
+        if right_count(&answers, &expected) == expected.len() {
             break;
         }
         assert!(

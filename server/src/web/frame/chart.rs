@@ -542,7 +542,7 @@ mod tests {
             ("Limit per day", "300")
         );
         let far = view(86_400);
-        assert!(!far.svg.contains("limit"), "{}", far.svg);
+        assert!(!far.svg.contains("class=\"limit\""), "{}", far.svg);
         let legend = far.series.last().unwrap();
         assert_eq!(legend.name, "Limit per day (above this scale)");
         assert_eq!(legend.total, "86,400");

@@ -216,9 +216,9 @@ mod tests {
             [Lang::En, Lang::Es].map(|it| it.percent(68)),
             ["68%", "68 %"]
         );
-        assert_eq!(Lang::En.bytes(1023), "1023 B");
-        assert_eq!(Lang::En.bytes(1536), "1.5 KB");
-        assert_eq!(Lang::Es.bytes(5 << 30), "5,0 GB");
+        assert_eq!(Lang::En.bytes(1023), "1023\u{a0}B");
+        assert_eq!(Lang::En.bytes(1536), "1.5\u{a0}KB");
+        assert_eq!(Lang::Es.bytes(5 << 30), "5,0\u{a0}GB");
         let span = |seconds| Lang::Es.span(Duration::from_secs(seconds));
         assert_eq!([span(59), span(60), span(7_200)], ["59 s", "1 min", "2 h"]);
         assert_eq!([span(172_799), span(172_800)], ["47 h", "2 días"]);
