@@ -1,6 +1,6 @@
 //! The subtitle catalog as a library: records in, searches and files out.
 //!
-//! The engine is synchronous. It knows no HTTP, no async, no clock and no randomness of its own:
+//! The engine is synchronous. It knows no HTTP, no runtime, no clock and no randomness of its own:
 //! they come in as parameters. [`Engine`] is the entry point.
 //!
 //! Open a data directory, import records, search:

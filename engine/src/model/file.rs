@@ -36,6 +36,19 @@ impl ReleaseId {
         Self::parse(&format!("{MADE_TEXT_MARK}{content}.{how}"))
     }
 
+    /// The identifier of a file that an import brings without one: `f` and 32 digits of its
+    /// content.
+    ///
+    /// ```
+    /// use subcat_engine::{ReleaseId, hash_of};
+    /// let content = hash_of(b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n");
+    /// assert_eq!(ReleaseId::of_brought(content).as_str(), "f0c5cc31f6b68677f03ad8f494b6c6f50");
+    /// ```
+    pub fn of_brought(content: ContentHash) -> Self {
+        let digits = content.to_string();
+        Self(format!("f{}", &digits[..32]).into())
+    }
+
     /// True for a text that was made from a stored content: it can be made again.
     pub fn is_of_made_text(&self) -> bool {
         is_of_made_text(self.0.as_bytes())

@@ -36,7 +36,10 @@ impl ChangeLog for Replica {
             part_bytes += bytes;
             part.push(event);
         }
-        outcomes.extend(of_state(self.change(part)?));
+        // No events are no frame.
+        if !part.is_empty() {
+            outcomes.extend(of_state(self.change(part)?));
+        }
         Ok(outcomes)
     }
 

@@ -210,7 +210,7 @@ impl FileTable {
 }
 
 fn append_entry(entries: &mut Vec<u8>, release: &[u8], content: ContentHash, stored: &[u8]) {
-    let release = if release == brought_release(content) {
+    let release = if release == ReleaseId::of_brought(content).as_str().as_bytes() {
         &[]
     } else {
         release
@@ -221,13 +221,6 @@ fn append_entry(entries: &mut Vec<u8>, release: &[u8], content: ContentHash, sto
     entries.push(release.len() as u8);
     entries.extend_from_slice(release);
     entries.extend_from_slice(stored);
-}
-
-/// The release that imports make from a content.
-fn brought_release(content: ContentHash) -> Vec<u8> {
-    let mut release = format!("f{content}").into_bytes();
-    release.truncate(1 + 32);
-    release
 }
 
 /// Bytes that count for a made text; 0 for any other file.
@@ -248,7 +241,10 @@ impl<'e> FileEntry<'e> {
 
     fn release(self) -> Cow<'e, [u8]> {
         match usize::from(self.0[0]) {
-            0 => Cow::Owned(brought_release(self.file().content)),
+            0 => {
+                let release = ReleaseId::of_brought(self.file().content);
+                Cow::Owned(release.as_str().as_bytes().to_vec())
+            }
             length => Cow::Borrowed(&self.0[1..1 + length]),
         }
     }
@@ -300,10 +296,9 @@ mod tests {
                     plain.remove(&release);
                 } else {
                     let release = match number {
-                        7 => String::from_utf8(brought_release(file(content).content)).unwrap(),
-                        _ => "r".repeat(number.into()),
+                        7 => ReleaseId::of_brought(file(content).content),
+                        _ => ReleaseId::parse(&"r".repeat(number.into())).unwrap(),
                     };
-                    let release = ReleaseId::parse(&release).unwrap();
                     // Both ways in are the same.
                     if number % 2 == 0 {
                         table.insert(&release, &file(content));

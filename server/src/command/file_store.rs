@@ -103,13 +103,6 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The release of a file without one: `f` and 32 digits of its SHA-256.
-pub(super) fn release_of(hash: &ContentHash) -> ReleaseId {
-    let hex = hash.to_string();
-    let release = ReleaseId::parse(&format!("f{}", &hex[..32]));
-    release.expect("hexadecimal digits are a release")
-}
-
 struct PendingFile {
     release: ReleaseId,
     file: ReadFile,
@@ -208,14 +201,5 @@ mod tests {
         assert_eq!(long.to_string(), "cannot be read: invalid filename");
         File::create(&path).unwrap().set_len(5 << 30).unwrap();
         assert_eq!(rejection(&path), FileRejection::NoSubtitle);
-    }
-
-    #[test]
-    fn a_release_is_made_of_the_content() {
-        let hash = hash_of(b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n");
-        assert_eq!(
-            release_of(&hash).as_str(),
-            "f0c5cc31f6b68677f03ad8f494b6c6f50"
-        );
     }
 }

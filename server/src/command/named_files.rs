@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use subcat_engine::ReleaseId;
 
 use super::error::{CommandError, SubjectError};
-use super::file_store::{FileStore, folder_of_files, read_subtitle, release_of};
+use super::file_store::{FileStore, folder_of_files, read_subtitle};
 use crate::ops::{ImportFile, ImportFiles};
 use crate::rows::{
     Format, OpenedTable, TableOptions, TableRead, TableRecord, open_table, unpacked,
@@ -147,7 +147,7 @@ impl TableFiles<'_> {
         };
         let release = match &record.source_release_id {
             Some(release) => ReleaseId::parse(release),
-            None => Some(release_of(&read.hash)),
+            None => Some(ReleaseId::of_brought(read.hash)),
         };
         // One that is not valid is refused with the record.
         if let Some(release) = release {

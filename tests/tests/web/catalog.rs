@@ -11,7 +11,7 @@ const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
 const SERIES: &str = "tt7654321";
 
-fn portal() -> (Portal, Visitor) {
+pub(crate) fn portal() -> (Portal, Visitor) {
     let portal = Portal::open(|_| ());
     portal.make_account(EMAIL, PASSWORD, Role::User);
     let ana = portal.signed_in(EMAIL, PASSWORD);
@@ -23,7 +23,7 @@ fn location(answer: &RawAnswer) -> &str {
 }
 
 /// Ids of the hits of a page, in order.
-fn hits(page: &RawAnswer) -> Vec<String> {
+pub(crate) fn hits(page: &RawAnswer) -> Vec<String> {
     assert_eq!(page.status, 200, "{}", page.text());
     let pieces = page.text().split("<h2><a href=\"/catalog/").skip(1);
     pieces
@@ -31,7 +31,7 @@ fn hits(page: &RawAnswer) -> Vec<String> {
         .collect()
 }
 
-fn id_of(number: u32) -> String {
+pub(crate) fn id_of(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 

@@ -1,30 +1,9 @@
 //! Pages of uploaders (API.md, 12.8).
 
-use subcat_engine::{DraftValue, RecordDraft, Role};
-use subcat_tests::portal::{Portal, Visitor};
+use subcat_engine::{DraftValue, RecordDraft};
 use subcat_tests::server::{film, text};
 
-const EMAIL: &str = "ana@example.com";
-const PASSWORD: &str = "correct horse";
-
-fn portal() -> (Portal, Visitor) {
-    let portal = Portal::open(|_| ());
-    portal.make_account(EMAIL, PASSWORD, Role::User);
-    let ana = portal.signed_in(EMAIL, PASSWORD);
-    (portal, ana)
-}
-
-fn id_of(number: u32) -> String {
-    format!("00000000-0000-4000-8000-{number:012}")
-}
-
-/// Ids of the hits of a page, in order.
-fn hits(page: &str) -> Vec<String> {
-    let pieces = page.split("<h2><a href=\"/catalog/").skip(1);
-    pieces
-        .map(|it| it.split('"').next().unwrap_or("").to_owned())
-        .collect()
-}
+use crate::catalog::{hits, id_of, portal};
 
 #[test]
 fn an_uploader_has_a_page_and_a_name_that_is_searched_leads_there() {
@@ -76,7 +55,7 @@ fn all_records_of_an_uploader_are_listed_by_time_or_downloads() {
     portal.import(drafts.collect());
     let path = "/uploader?name=Zyx%20%26%20Uv";
     let mut pages = |order: &str| -> Vec<String> {
-        let pages = (1..=3).map(|page| hits(ana.get(&format!("{path}{order}&page={page}")).text()));
+        let pages = (1..=3).map(|page| hits(&ana.get(&format!("{path}{order}&page={page}"))));
         pages.flatten().collect()
     };
     assert_eq!(pages(""), ids);

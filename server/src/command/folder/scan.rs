@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use subcat_engine::{BROUGHT_FILES_MAX, ContentHash, RecordId};
+use subcat_engine::{BROUGHT_FILES_MAX, ContentHash, RecordId, ReleaseId};
 
 use super::memory::{FolderMemory, NOT_LOADED, SHARED, has_record};
 use super::record::{FolderRecord, PathReader, PathRejection};
 use super::report::FolderReport;
 use super::walk::{FoundFile, Walked};
 use crate::command::error::CommandError;
-use crate::command::file_store::{FileStore, ReadFile, StorePlace, read_subtitle, release_of};
+use crate::command::file_store::{FileStore, ReadFile, StorePlace, read_subtitle};
 use crate::command::progress::Progress;
 use crate::limits::BROUGHT_BATCH_BYTES;
 use crate::ops::PathRow;
@@ -110,7 +110,7 @@ impl FolderBatch {
     fn store(self, place: StorePlace<'_>, memory: FolderMemory<'_>) -> Result<(), CommandError> {
         let mut store = FileStore::new(place);
         for file in self.files {
-            store.store(release_of(&file.hash), file)?;
+            store.store(ReleaseId::of_brought(file.hash), file)?;
         }
         store.flush()?;
         memory.remember(self.rows)
@@ -285,7 +285,7 @@ fn beginning_of(content: ContentHash) -> u64 {
 
 /// The id that is made from a content.
 fn made_from(content: &ContentHash) -> RecordId {
-    RecordId::of_release(&release_of(content))
+    RecordId::of_release(&ReleaseId::of_brought(*content))
 }
 
 impl ScannedFile {
@@ -462,7 +462,7 @@ impl Scanned {
             record.add_name(&paths.path(&self.entries[*other as usize]));
         }
         record.set_time(file.state.modified_nanos);
-        let release = release_of(&entry.content);
+        let release = ReleaseId::of_brought(entry.content);
         if let Some(kept) = self.kept.get(&(idx as u32)) {
             record.set_missing("id", kept.to_string());
         }

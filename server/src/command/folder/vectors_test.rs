@@ -1,11 +1,11 @@
 //! The vectors of paths: what is read of a path, or why it is refused.
 
 use serde_json::{Value, json};
+use subcat_engine::{ReleaseId, hash_of};
 
 use super::corrections::Corrections;
 use super::nfo::NfoIds;
 use super::record::{PathReader, PathRejection};
-use crate::command::file_store::release_of;
 
 const VECTORS: &str = include_str!("../../../tests/vectors/import.jsonl");
 
@@ -86,7 +86,7 @@ fn the_vectors_of_whole_records_are_made() {
         };
         let mut record = reader.read(path).unwrap();
         record.set_time((vector["mtime"].as_f64().unwrap() * 1e9) as i64);
-        let release = release_of(&subcat_engine::hash_of(content.as_bytes()));
+        let release = ReleaseId::of_brought(hash_of(content.as_bytes()));
         let id = subcat_engine::RecordId::of_release(&release);
         record.set_missing("id", id.to_string());
         record.set_missing("source_release_id", release.as_str().to_owned());
