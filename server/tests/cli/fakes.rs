@@ -14,6 +14,8 @@ pub struct Bucket {
     pub is_away: AtomicBool,
     /// It accepts requests, and answers none until this is over.
     pub is_hanging: AtomicBool,
+    /// Requests that have arrived.
+    pub asked_count: AtomicU32,
     /// The bucket itself is not there.
     pub is_gone: AtomicBool,
 }
@@ -52,6 +54,7 @@ impl Bucket {
         }
         let mut content = vec![0; size_bytes];
         reader.read_exact(&mut content).unwrap();
+        self.asked_count.fetch_add(1, Ordering::Relaxed);
         while self.is_hanging.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(20));
         }

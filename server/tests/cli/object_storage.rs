@@ -6,12 +6,20 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::fakes::{Bucket, Upstream};
-use crate::harness::{Place, Server, get, line};
+use crate::harness::{Place, Server, get, id, line};
 
 const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
 const DOWNLOAD: &str = "/api/subtitles/00000000-0000-4000-8000-000000000001/download";
 /// Seconds in which something must have happened.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// Threads for opening files, and for making variants and texts of them.
+const THREADS_COUNT: u32 = 4 + 2;
+/// Far more downloads, of the records from this one on.
+const WAITING: std::ops::Range<u32> = 10..50;
+/// Records of which the files are here: one is sent as it is, one is converted.
+const HERE: [u32; 2] = [2, 3];
+/// A record of which the file was never fetched.
+const NEW: u32 = 4;
 
 /// A catalog of one record whose files go to a bucket.
 struct Scene {
@@ -46,6 +54,13 @@ impl Scene {
         let settings = self.place.path("s.toml");
         self.place
             .start_server(&["--config", settings.to_str().unwrap()]);
+    }
+
+    /// The status of a request for the file of a record.
+    fn status(&self, number: u32, query: &str) -> u16 {
+        let path = format!("/api/subtitles/{}/download{query}", id(number));
+        let server = self.place.server();
+        server.get(&path, Some(&self.key)).status
     }
 
     fn download(&self) -> (u16, String) {
@@ -148,6 +163,87 @@ fn an_outage_of_object_storage_costs_no_file() {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(scene.place.stop_server(), 0);
+}
+
+/// Downloads that wait for a bucket which accepts connections and answers nothing hold no thread.
+#[test]
+fn a_bucket_that_hangs_holds_up_no_other_download() {
+    let (bucket, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    let records = || HERE.into_iter().chain(WAITING);
+    let lines = records().chain([NEW]).map(|number| {
+        let release = format!(",\"source_release_id\":\"r{number}\"");
+        line(number, "Heat", &release)
+    });
+    scene.place.import(&lines.collect::<Vec<_>>());
+    let upstream = &scene.upstream.state;
+    upstream.is_changing.store(true, Ordering::Relaxed);
+    scene.start();
+    for number in records() {
+        assert_eq!(scene.status(number, ""), 200);
+    }
+    let until = Instant::now() + PATIENCE;
+    while bucket.names().len() < records().count() {
+        assert!(Instant::now() < until, "not all are uploaded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let here = HERE.map(|number| {
+        let shown = scene
+            .place
+            .run(&["file", "show", &format!("r{number}"), "--json"]);
+        let path = scene
+            .place
+            .path("data")
+            .join(shown.json()["path"].as_str().unwrap());
+        let content = std::fs::read(&path).unwrap();
+        (path, content)
+    });
+    scene.lose_contents();
+    for (path, content) in here {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    scene.start();
+    let asked_before = bucket.asked_count.load(Ordering::Relaxed);
+    bucket.is_hanging.store(true, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let scene = &scene;
+        let waiting: Vec<_> = WAITING
+            .map(|number| {
+                // As it is, and converted.
+                let query = ["", "?format=vtt"][number as usize % 2];
+                scope.spawn(move || scene.status(number, query))
+            })
+            .collect();
+        while bucket.asked_count.load(Ordering::Relaxed) < asked_before + THREADS_COUNT {
+            assert!(Instant::now() < until, "the bucket is not asked");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        others_go_on(scene);
+        let answered = waiting.iter().filter(|waiting| waiting.is_finished());
+        assert_eq!(answered.count(), 0, "they wait for the bucket");
+        bucket.is_hanging.store(false, Ordering::Relaxed);
+        for waiting in waiting {
+            assert_eq!(waiting.join().unwrap(), 200);
+        }
+    });
+    assert_eq!(scene.place.stop_server(), 0);
+}
+
+/// Asserts that what needs nothing of the bucket is answered, and that no pool is busy.
+fn others_go_on(scene: &Scene) {
+    for (number, query) in [(HERE[0], ""), (HERE[1], "?format=vtt"), (NEW, "")] {
+        assert_eq!(scene.status(number, query), 200);
+    }
+    let admin = &scene.place.server().admin;
+    let alive = get(admin, "/livez", None);
+    assert_eq!((alive.status, alive.text().as_str()), (200, "ok\n"));
+    let of_pool = |name, pool| scene.metric(&format!("subcat_pool_{name}{{pool=\"{pool}\"}}"));
+    for pool in ["opening", "decoding", "storing"] {
+        // The no-op of a watched pool may run just now.
+        assert!(of_pool("jobs", pool) <= 1, "{pool}");
+        assert_eq!(of_pool("stalled", pool), 0, "{pool}");
+    }
 }
 
 /// A bucket that is not there answers 404 to everything.
