@@ -5,9 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use subcat_engine::{
-    DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, Result, WritableMapping,
-};
+use subcat_engine::{Disk, DiskFile, Mapping, OsFile, Real, Result, WholeSync, WritableMapping};
 
 /// Bytes that a disk writes whole or not at all.
 const SECTOR_BYTES: usize = 512;
@@ -105,26 +103,6 @@ impl Plan {
 }
 
 impl Disk for LyingDisk {
-    fn create_dir(&self, path: &Path) -> Result<()> {
-        Real.create_dir(path)
-    }
-
-    fn make_private(&self, path: &Path) -> Result<()> {
-        Real.make_private(path)
-    }
-
-    fn create_temp_dir(&self) -> Result<PathBuf> {
-        Real.create_temp_dir()
-    }
-
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        Real.remove_dir(path)
-    }
-
-    fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>> {
-        Real.list(path)
-    }
-
     fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
         let size_bytes = Real.size_bytes(path)?;
         let is_truth = path.extension().is_some_and(|name| name == "redb");
@@ -132,10 +110,6 @@ impl Disk for LyingDisk {
             Some(claimed) if is_truth => size_bytes.map(|_| claimed),
             _ => size_bytes,
         })
-    }
-
-    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
-        Real.set_modified(path, seconds)
     }
 
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
@@ -150,32 +124,9 @@ impl Disk for LyingDisk {
         Ok(self.wrap(path, Real.create(path)?))
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        Real.rename(from, to)
-    }
-
-    fn link(&self, from: &Path, to: &Path) -> Result<()> {
-        Real.link(from, to)
-    }
-
-    fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
-        Real.exchange(one, other)
-    }
-
-    fn remove(&self, path: &Path) -> Result<bool> {
-        Real.remove(path)
-    }
-
-    fn sync_dir(&self, path: &Path) -> Result<()> {
-        Real.sync_dir(path)
-    }
-
-    fn free_bytes(&self, path: &Path) -> Result<u64> {
-        Real.free_bytes(path)
-    }
-
-    fn lock(&self, path: &Path) -> Result<DirLock> {
-        Real.lock(path)
+    /// Files are synced one by one: nothing else of the file system is waited for.
+    fn whole_sync(&self, _: &Path) -> Result<Option<Box<dyn WholeSync>>> {
+        Ok(None)
     }
 }
 

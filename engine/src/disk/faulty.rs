@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
+use super::{Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
 /// The changing operations of a [`Faulty`] disk that fail, counted from 0: creating, writing,
@@ -144,34 +144,6 @@ impl Faulty {
 }
 
 impl Disk for Faulty {
-    fn create_dir(&self, path: &Path) -> Result<()> {
-        Real.create_dir(path)
-    }
-
-    fn make_private(&self, path: &Path) -> Result<()> {
-        Real.make_private(path)
-    }
-
-    fn create_temp_dir(&self) -> Result<PathBuf> {
-        Real.create_temp_dir()
-    }
-
-    fn remove_dir(&self, path: &Path) -> Result<()> {
-        Real.remove_dir(path)
-    }
-
-    fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>> {
-        Real.list(path)
-    }
-
-    fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
-        Real.size_bytes(path)
-    }
-
-    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
-        Real.set_modified(path, seconds)
-    }
-
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
         Ok(Real.open(path)?.map(|file| self.wrap(file)))
     }
@@ -224,10 +196,6 @@ impl Disk for Faulty {
     fn free_bytes(&self, path: &Path) -> Result<u64> {
         let free_bytes_max = self.plan.free_bytes_max.load(Ordering::SeqCst);
         Ok(Real.free_bytes(path)?.min(free_bytes_max))
-    }
-
-    fn lock(&self, path: &Path) -> Result<DirLock> {
-        Real.lock(path)
     }
 }
 

@@ -5,20 +5,20 @@
 //! unsynced changes.
 
 mod bus_error;
+mod disk_file;
 mod durable_tree;
 mod faulty;
-mod file_system;
 mod map;
 mod others;
 mod power_cut;
 mod publish;
 mod real;
 
+pub use disk_file::{DirEntry, DirLock, DiskFile, OsFile, WholeSync};
 pub use faulty::{Fault, Faulty};
-pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile, WholeSync};
 pub use map::{Mapping, TruncationFlag, WritableMapping};
 pub(crate) use others::is_of_others;
 pub use power_cut::{IgnoredSyncs, PowerCut};
 pub(crate) use publish::{FileWriter, publish_file, read_file};
-pub use real::Real;
 pub(crate) use real::is_out_of_descriptors;
+pub use real::{Disk, Real};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::durable_tree::{Choices, DurableTree, Location, NodeIdx};
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
+use super::{Disk, DiskFile, Mapping, OsFile, Real, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
 /// Syncs that a [`PowerCut`] disk acknowledges without doing them: a disk that lies, or a program
@@ -168,14 +168,6 @@ impl Disk for PowerCut {
         Ok(())
     }
 
-    fn make_private(&self, path: &Path) -> Result<()> {
-        Real.make_private(path)
-    }
-
-    fn create_temp_dir(&self) -> Result<PathBuf> {
-        Real.create_temp_dir()
-    }
-
     fn remove_dir(&self, path: &Path) -> Result<()> {
         self.shared.step_on("remove", path)?;
         Real.remove_dir(path)?;
@@ -183,18 +175,6 @@ impl Disk for PowerCut {
             self.shared.change(|tree| tree.remove(at));
         }
         Ok(())
-    }
-
-    fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>> {
-        Real.list(path)
-    }
-
-    fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
-        Real.size_bytes(path)
-    }
-
-    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
-        Real.set_modified(path, seconds)
     }
 
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
@@ -268,14 +248,6 @@ impl Disk for PowerCut {
             path: path.to_path_buf(),
             shared: Arc::clone(&self.shared),
         })))
-    }
-
-    fn free_bytes(&self, path: &Path) -> Result<u64> {
-        Real.free_bytes(path)
-    }
-
-    fn lock(&self, path: &Path) -> Result<DirLock> {
-        Real.lock(path)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The operating system's disk.
+//! The operations of a disk, as the operating system does them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Timespec, Timestamps};
 
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, WholeSync, WritableMapping};
+use super::{DirEntry, DirLock, DiskFile, Mapping, OsFile, WholeSync, WritableMapping};
 use crate::error::{Error, Result};
 
 /// Directories are accessible to their owner only.
@@ -19,10 +19,6 @@ const FILE_MODE: u32 = 0o600;
 /// File systems whose `syncfs` waits until all is durable, by their numbers in `linux/magic.h`:
 /// ext2 to ext4, xfs, btrfs, f2fs. Others, such as FUSE, may only hand the data on.
 const WHOLE_SYNC_FILE_SYSTEMS: &[u32] = &[0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010];
-
-/// The operating system's disk.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Real;
 
 /// Distinguishes temporary directories of one process.
 static TEMP_DIRS_COUNT: AtomicU64 = AtomicU64::new(0);
@@ -39,7 +35,14 @@ pub(crate) fn is_out_of_descriptors(error: &Error) -> bool {
     )
 }
 
-impl Disk for Real {
+/// A file system: the operating system's, which the provided methods are, or one of a test, which
+/// replaces those that it counts, delays or lets fail.
+///
+/// Paths are absolute or relative to the process; the engine only ever names paths below its data
+/// directory. Every error names the action and the path.
+pub trait Disk: Send + Sync {
+    /// Creates a directory that only its owner can enter, and its parents, durably. An existing one
+    /// is left unchanged.
     fn create_dir(&self, path: &Path) -> Result<()> {
         let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
@@ -49,18 +52,20 @@ impl Disk for Real {
         // The name of a new directory is durable only after a sync of its parent.
         for made in missing {
             match made.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => self.sync_dir(parent)?,
-                _ => self.sync_dir(Path::new("."))?,
+                Some(parent) if !parent.as_os_str().is_empty() => Real.sync_dir(parent)?,
+                _ => Real.sync_dir(Path::new("."))?,
             }
         }
         Ok(())
     }
 
+    /// Lets only the owner enter a directory.
     fn make_private(&self, path: &Path) -> Result<()> {
         let permissions = Permissions::from_mode(DIR_MODE);
         fs::set_permissions(path, permissions).map_err(Error::io("set the mode of", path))
     }
 
+    /// Makes a new directory for temporary files.
     fn create_temp_dir(&self) -> Result<PathBuf> {
         let parent = std::env::temp_dir();
         loop {
@@ -74,10 +79,12 @@ impl Disk for Real {
         }
     }
 
+    /// Removes a directory with everything in it.
     fn remove_dir(&self, path: &Path) -> Result<()> {
         fs::remove_dir_all(path).map_err(Error::io("remove", path))
     }
 
+    /// Entries of a directory, ordered by name; `None` when there is no such directory.
     fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>> {
         let Some(entries) = present(fs::read_dir(path)).map_err(Error::io("list", path))? else {
             return Ok(None);
@@ -100,11 +107,13 @@ impl Disk for Real {
         Ok(Some(found))
     }
 
+    /// Size of a file in bytes; `None` when there is no such file.
     fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
         let metadata = present(fs::metadata(path)).map_err(Error::io("look at", path))?;
         Ok(metadata.map(|metadata| metadata.len()))
     }
 
+    /// Sets the time of a file's last change, in seconds. Does nothing if the file does not exist.
     fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
         let omitted = Timespec {
             tv_sec: 0,
@@ -123,17 +132,21 @@ impl Disk for Real {
         Ok(())
     }
 
+    /// Opens a file for reading; `None` when there is no such file.
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
         let file = present(File::open(path)).map_err(Error::io("open", path))?;
         Ok(file.map(boxed))
     }
 
+    /// Opens a file for reading and writing; `None` when there is no such file.
     fn open_writable(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = present(opened).map_err(Error::io("open", path))?;
         Ok(file.map(boxed))
     }
 
+    /// Creates an empty file, readable and writable by its owner only; an existing one is
+    /// truncated.
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true);
@@ -141,20 +154,27 @@ impl Disk for Real {
         created.map(boxed).map_err(Error::io("create", path))
     }
 
+    /// Gives a file or a directory its name, replacing any file of that name. Durable after
+    /// [`Disk::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         fs::rename(from, to).map_err(Error::io("rename to", to))
     }
 
+    /// Gives a file a second name (a hard link), which must be free. Durable after
+    /// [`Disk::sync_dir`]. Not every file system supports it.
     fn link(&self, from: &Path, to: &Path) -> Result<()> {
         fs::hard_link(from, to).map_err(Error::io("link to", to))
     }
 
+    /// Exchanges the names of two directories at once. Durable after [`Disk::sync_dir`].
     fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
         let flags = rustix::fs::RenameFlags::EXCHANGE;
         rustix::fs::renameat_with(rustix::fs::CWD, one, rustix::fs::CWD, other, flags)
             .map_err(|errno| Error::io("exchange", other)(errno.into()))
     }
 
+    /// Returns true if another file system, or a part of one, is mounted at a directory: it cannot
+    /// be renamed.
     fn is_mount_point(&self, path: &Path) -> Result<bool> {
         use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
         // On a kernel without it, the exchange of names finds out.
@@ -162,16 +182,20 @@ impl Disk for Real {
         Ok(found.is_ok_and(|it| it.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)))
     }
 
+    /// Removes a file; false when there is no such file.
     fn remove(&self, path: &Path) -> Result<bool> {
         let removed = present(fs::remove_file(path)).map_err(Error::io("remove", path))?;
         Ok(removed.is_some())
     }
 
+    /// Makes the names in a directory durable.
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let dir = File::open(path).map_err(Error::io("open", path))?;
         dir.sync_all().map_err(Error::io("sync", path))
     }
 
+    /// A sync of everything below a directory that is written from now on. `None` where the file
+    /// system cannot be relied on to do that, or to report what failed.
     fn whole_sync(&self, path: &Path) -> Result<Option<Box<dyn WholeSync>>> {
         let dir = File::open(path).map_err(Error::io("open", path))?;
         let found = rustix::fs::fstatfs(&dir).map_err(io::Error::from);
@@ -180,12 +204,16 @@ impl Disk for Real {
         Ok(is_whole.then(|| Box::new(RealWholeSync(dir)) as Box<dyn WholeSync>))
     }
 
+    /// Count of bytes that may still be written to the file system of `path`.
     fn free_bytes(&self, path: &Path) -> Result<u64> {
         let found = rustix::fs::statvfs(path).map_err(io::Error::from);
         let found = found.map_err(Error::io("ask for the free space of", path))?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
+    /// Takes the lock file for this process, until the lock is dropped or the process ends.
+    ///
+    /// Errors: [`crate::Error::Locked`] with the id of the process that holds it.
     fn lock(&self, path: &Path) -> Result<DirLock> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -214,6 +242,12 @@ impl Disk for Real {
         Ok(DirLock::new(file))
     }
 }
+
+/// The operating system's disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Real;
+
+impl Disk for Real {}
 
 /// A directory that was open before anything was written: the kernel reports to it what could not
 /// be written since.
