@@ -1,7 +1,8 @@
 //! Caches of one worker: hits and answers of searches, records, prepared and open files; and the
-//! variants that all workers skip. All are bounded.
+//! variants that all workers skip. All are bounded, as is [`ExpiringMap`].
 
 mod address_answers;
+mod expiring_map;
 mod generations;
 mod open_files;
 mod prepared_files;
@@ -11,6 +12,7 @@ mod snapshot_cache;
 mod useless_variants;
 
 pub use address_answers::{AddressAnswer, AddressAnswers};
+pub(crate) use expiring_map::ExpiringMap;
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache, PreparedTextCache};
 pub use record_locations::{KnownRecord, RecordLocations};

@@ -9,12 +9,12 @@ use subcat_engine::{CachedFile, ContentHash, Engine, FileFacts, FileName, Releas
 
 use super::client::{Fetched, UpstreamClient};
 use super::counts::{FetchCounts, FetchOutcome};
-use super::failures::RecentFailures;
 use super::fetch_error::FetchError;
 use super::health::{AttemptError, HealthReport};
+use crate::cache::ExpiringMap;
 use crate::config::UpstreamSettings;
 use crate::files::{RecognisedFile, foreign_name, named_kind, recognise, upstream_name};
-use crate::limits::REFETCH_SECONDS;
+use crate::limits::{FETCH_FAILURES_MAX, REFETCH_SECONDS};
 use crate::runtime::{
     Clock, ControlHandle, Descriptors, Joined, SingleFlight, WorkKind, result_of,
 };
@@ -28,6 +28,10 @@ pub struct Upstream {
     state: Arc<FetchState>,
     control: ControlHandle,
 }
+
+/// Failed fetches by release, so that a missing file does not cost a request upstream for every
+/// client that wants it.
+type RecentFailures = ExpiringMap<ReleaseId, FetchError, Instant>;
 
 /// State that all fetches share. Apart from [`Upstream`], because a fetch outlives the call that
 /// started it.
@@ -47,6 +51,8 @@ struct UpstreamAccess {
     /// Bounds the requests sent upstream at once.
     permits: Semaphore,
     timeout: Duration,
+    /// Time for which a failure is remembered.
+    failure_ttl: Duration,
 }
 
 impl UpstreamAccess {
@@ -73,12 +79,9 @@ impl UpstreamAccess {
             client,
             permits: Semaphore::new(fetches),
             timeout: Duration::from_secs(settings.timeout_seconds.into()),
+            failure_ttl: Duration::from_secs(settings.failure_ttl_seconds.into()),
         }
     }
-}
-
-fn no_failures(settings: &UpstreamSettings) -> RecentFailures {
-    RecentFailures::new(Duration::from_secs(settings.failure_ttl_seconds.into()))
 }
 
 impl Upstream {
@@ -94,7 +97,7 @@ impl Upstream {
             access: ArcSwap::from_pointee(UpstreamAccess::new(settings, &counts)),
             engine,
             clock,
-            failures: Mutex::new(no_failures(settings)),
+            failures: Mutex::new(RecentFailures::new(FETCH_FAILURES_MAX)),
             counts,
             control: control.clone(),
         };
@@ -112,7 +115,7 @@ impl Upstream {
         let state = &self.state;
         let access = UpstreamAccess::new(settings, &state.counts);
         state.access.store(Arc::new(access));
-        *state.failures.lock() = no_failures(settings);
+        *state.failures.lock() = RecentFailures::new(FETCH_FAILURES_MAX);
         state.counts.forget_health();
     }
 
@@ -215,7 +218,7 @@ impl FetchState {
         if self.access.load().client.is_none() {
             return Some(FetchError::Unavailable);
         }
-        let error = self.failures.lock().get(release, Instant::now())?;
+        let error = *self.failures.lock().get(release, Instant::now())?;
         self.counts.record_outcome(FetchOutcome::Remembered);
         Some(error)
     }
@@ -252,8 +255,10 @@ impl FetchState {
         // A failure to store, or to get a permit, is this machine's: the next request may try again
         // at once.
         if let Err(error @ (FetchError::Unavailable | FetchError::Unusable)) = result {
+            let ttl = self.access.load().failure_ttl;
             let mut failures = self.failures.lock();
-            failures.put(release.clone(), error, Instant::now());
+            let now = Instant::now();
+            failures.insert(release.clone(), error, now + ttl, now);
         }
         result
     }

@@ -9,7 +9,6 @@
 mod breaker;
 mod client;
 mod counts;
-mod failures;
 mod fetch;
 mod fetch_error;
 mod health;

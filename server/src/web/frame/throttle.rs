@@ -4,12 +4,11 @@
 //! Each kind of subject has a bounded table of its own, so that a flood of one kind pushes out
 //! nothing of another: invented email addresses never meet the windows of accounts.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::Hash;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::cache::ExpiringMap;
 use crate::limits::THROTTLE_ENTRIES_MAX;
 use crate::runtime::ClientNetwork;
 
@@ -98,72 +97,25 @@ impl AttemptSubject {
     }
 }
 
-#[derive(Clone, Copy)]
 struct AttemptWindow {
-    started_at: Duration,
     attempts: u32,
     /// True if an attempt was rejected in this window.
     is_exhausted: bool,
 }
 
-/// Windows of one kind of subjects. The hash is seeded, because clients choose the subjects.
-///
-/// INVARIANT: every window has an entry with its start in `oldest_first`, and is at the end of the
-/// table's length of time since then, or earlier, removed. After its window has ended and opened
-/// again, a subject has several entries; only the newest is current.
-#[derive(Default)]
-struct AttemptTable {
-    windows: HashMap<AttemptSubject, AttemptWindow>,
-    oldest_first: VecDeque<(AttemptSubject, Duration)>,
-}
-
-impl AttemptTable {
-    /// The open window of a subject.
-    fn open_window(
-        &mut self,
-        subject: &AttemptSubject,
-        now: Duration,
-    ) -> Option<&mut AttemptWindow> {
-        let length = subject.limit().1;
-        let window = self.windows.get_mut(subject)?;
-        (now < window.started_at + length).then_some(window)
-    }
-
-    fn count(&mut self, subject: &AttemptSubject, now: Duration) {
-        if let Some(window) = self.open_window(subject, now) {
-            window.attempts += 1;
-            return;
-        }
-        self.make_room(now);
-        let window = AttemptWindow {
-            started_at: now,
-            attempts: 1,
-            is_exhausted: false,
-        };
-        self.windows.insert(subject.clone(), window);
-        self.oldest_first.push_back((subject.clone(), now));
-    }
-
-    /// Drops the windows that have ended, and the oldest ones while there are too many. A flood can
-    /// win its sender a fresh window, but neither take memory nor end the windows of all others.
-    fn make_room(&mut self, now: Duration) {
-        while let Some((oldest, started_at)) = self.oldest_first.front() {
-            let has_ended = *started_at + oldest.limit().1 <= now;
-            if !has_ended && self.oldest_first.len() < THROTTLE_ENTRIES_MAX {
-                return;
-            }
-            let current = self.windows.get(oldest).map(|window| window.started_at);
-            if current == Some(*started_at) {
-                self.windows.remove(oldest);
-            }
-            self.oldest_first.pop_front();
-        }
-    }
-}
+/// Windows of one kind of subjects. A flood can win its sender a fresh window, but neither take
+/// memory nor end the windows of all others.
+type AttemptTable = ExpiringMap<AttemptSubject, AttemptWindow, Duration>;
 
 /// Windows of all subjects.
-#[derive(Default)]
 pub(crate) struct Throttle(Mutex<[AttemptTable; TABLES_COUNT]>);
+
+impl Default for Throttle {
+    fn default() -> Self {
+        let table = |_| AttemptTable::new(THROTTLE_ENTRIES_MAX);
+        Self(Mutex::new(std::array::from_fn(table)))
+    }
+}
 
 /// Too many attempts, and when the next one is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -189,14 +141,14 @@ impl Throttle {
         let mut tables = self.0.lock();
         // First check all subjects, then count them all.
         for subject in subjects {
-            let (attempts_max, length) = subject.limit();
-            let Some(window) = tables[subject.table_idx()].open_window(subject, now) else {
+            let (attempts_max, _) = subject.limit();
+            let Some((window, ends_at)) = tables[subject.table_idx()].get_mut(subject) else {
                 continue;
             };
-            if window.attempts < attempts_max {
+            if ends_at <= now || window.attempts < attempts_max {
                 continue;
             }
-            let left = (window.started_at + length).saturating_sub(now);
+            let left = ends_at - now;
             let was_exhausted = std::mem::replace(&mut window.is_exhausted, true);
             return Err(AttemptsRejection {
                 retry_after_seconds: left.as_secs() + 1,
@@ -208,7 +160,7 @@ impl Throttle {
             });
         }
         for subject in subjects {
-            tables[subject.table_idx()].count(subject, now);
+            count(&mut tables[subject.table_idx()], subject, now);
         }
         Ok(())
     }
@@ -217,11 +169,26 @@ impl Throttle {
     pub(crate) fn give_back(&self, subjects: &[AttemptSubject]) {
         let mut tables = self.0.lock();
         for subject in subjects {
-            if let Some(window) = tables[subject.table_idx()].windows.get_mut(subject) {
+            if let Some((window, _)) = tables[subject.table_idx()].get_mut(subject) {
                 window.attempts = window.attempts.saturating_sub(1);
             }
         }
     }
+}
+
+/// Counts an attempt in the open window of a subject, or in a new one.
+fn count(table: &mut AttemptTable, subject: &AttemptSubject, now: Duration) {
+    if let Some((window, ends_at)) = table.get_mut(subject)
+        && now < ends_at
+    {
+        window.attempts += 1;
+        return;
+    }
+    let window = AttemptWindow {
+        attempts: 1,
+        is_exhausted: false,
+    };
+    table.insert(subject.clone(), window, now + subject.limit().1, now);
 }
 
 #[cfg(test)]
@@ -335,22 +302,8 @@ mod tests {
         throttle.take(&sign_in(known(2), 2), NOW).unwrap();
         let sign_up = [AttemptSubject::SignUpAddress(network(3))];
         throttle.take(&sign_up, NOW).unwrap();
-        let sizes = throttle.0.lock();
-        for table in sizes.iter() {
-            assert!(table.windows.len() <= THROTTLE_ENTRIES_MAX);
-            assert!(table.oldest_first.len() <= THROTTLE_ENTRIES_MAX);
+        for table in throttle.0.lock().iter() {
+            assert!(table.count(NOW) <= THROTTLE_ENTRIES_MAX);
         }
-    }
-
-    #[test]
-    fn windows_that_open_again_leave_no_entries_behind() {
-        let throttle = Throttle::default();
-        for round in 0..1_000 {
-            let now = NOW + Duration::from_secs(600) * round;
-            throttle.take(&sign_in(known(1), 1), now).unwrap();
-        }
-        let tables = throttle.0.lock();
-        let entries = tables.iter().map(|table| table.oldest_first.len());
-        assert_eq!(entries.max(), Some(1));
     }
 }
