@@ -22,10 +22,7 @@ use crate::limits::FREE_BYTES_MIN;
 use crate::log_rows::CLUSTER;
 use crate::model::{CachedFile, ContentHash, RecordId};
 use crate::state::{Contents, FILES, NODE, OFFSETS, STATE_TABLES};
-use crate::store::{Span, Store, Table};
-
-/// Size of the rows that are copied in one transaction, in bytes.
-const BATCH_BYTES: usize = 8 << 20;
+use crate::store::{RowBatch, Span, Store, Table};
 
 /// Summary of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -348,7 +345,7 @@ fn copy_rows(
             rows.inspect(table, Span::ALL, &mut |row_key, value| {
                 let is_chosen = value.and_then(|value| Ok((choose(table, row_key, value)?, value)));
                 match is_chosen {
-                    Ok((true, value)) => batch.add(row_key, value)?,
+                    Ok((true, value)) => batch.add(row_key, Some(value))?,
                     Ok((false, _)) => {}
                     Err(error @ Error::Corrupt { .. }) => damage.push(SkippedRow {
                         table,
@@ -363,47 +360,4 @@ fn copy_rows(
         }
         Ok(damage)
     })
-}
-
-/// Rows for one table that are not written yet.
-struct RowBatch<'s> {
-    to: &'s Store,
-    table: Table,
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
-    bytes: usize,
-}
-
-impl<'s> RowBatch<'s> {
-    fn new(to: &'s Store, table: Table) -> Self {
-        Self {
-            to,
-            table,
-            rows: Vec::new(),
-            bytes: 0,
-        }
-    }
-
-    fn add(&mut self, row_key: &[u8], value: &[u8]) -> Result<()> {
-        self.bytes += row_key.len() + value.len();
-        self.rows.push((row_key.to_vec(), value.to_vec()));
-        if BATCH_BYTES <= self.bytes {
-            self.put()?;
-        }
-        Ok(())
-    }
-
-    fn put(&mut self) -> Result<()> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        self.to.write(|rows| {
-            for (row_key, value) in &self.rows {
-                rows.put(self.table, row_key, value)?;
-            }
-            Ok(())
-        })?;
-        self.rows.clear();
-        self.bytes = 0;
-        Ok(())
-    }
 }

@@ -25,13 +25,10 @@ use crate::error::{Error, Result, error_chain};
 use crate::limits::DAMAGED_RECORDS_MAX;
 use crate::log_rows::note_doubt;
 use crate::state::{OFFSETS, mark_aggregated};
-use crate::store::{ScanOrder, Span, Store, Table};
+use crate::store::{RowBatch, ScanOrder, Span, Store, Table};
 
 /// Tables that a rebuild of the index makes anew.
 const INDEX_TABLES: [Table; 4] = [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED];
-
-/// Rows copied in one transaction.
-const BATCH_ROWS: usize = 10_000;
 
 /// Replaces the unreadable files of a data directory by files with all readable rows. Damaged files
 /// are kept under another name. Returns the findings; none if all is readable.
@@ -205,7 +202,7 @@ fn copy_table(from: &Store, to: &Store, table: Table, has_index: bool) -> Result
             Ok(ControlFlow::Continue(()))
         })
     });
-    copy.put()?;
+    copy.batch.put()?;
     if read.is_ok() {
         return Ok(CopiedTable {
             is_whole: true,
@@ -229,7 +226,7 @@ fn copy_table(from: &Store, to: &Store, table: Table, has_index: bool) -> Result
             Ok(ControlFlow::Continue(()))
         })
     });
-    copy.put()?;
+    copy.batch.put()?;
     damaged_count += copy.damaged_count;
     Ok(CopiedTable {
         is_whole: false,
@@ -245,14 +242,12 @@ struct CopiedTable {
     damaged_count: usize,
 }
 
-/// Rows for a new file that are not written yet.
+/// A table of a new file while rows are added to it.
 struct Copy<'s> {
-    to: &'s Store,
+    batch: RowBatch<'s>,
     table: Table,
     /// True if the index is kept, with the rows about it.
     has_index: bool,
-    /// Row keys and values; `None` for a damaged value.
-    rows: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     damaged_count: usize,
     /// The last row key that was reached.
     last: Option<Vec<u8>>,
@@ -261,10 +256,9 @@ struct Copy<'s> {
 impl<'s> Copy<'s> {
     fn new(to: &'s Store, table: Table, has_index: bool) -> Self {
         Self {
-            to,
+            batch: RowBatch::new(to, table),
             table,
             has_index,
-            rows: Vec::new(),
             damaged_count: 0,
             last: None,
         }
@@ -275,30 +269,10 @@ impl<'s> Copy<'s> {
     fn add(&mut self, row_key: &[u8], value: Option<&[u8]>) -> Result<()> {
         self.last = Some(row_key.to_vec());
         let is_of_index = self.table == META && [INDEX_VERSION, ACTIVE].contains(&row_key);
-        if !is_of_index || self.has_index {
-            self.damaged_count += usize::from(value.is_none());
-            self.rows
-                .push((row_key.to_vec(), value.map(<[u8]>::to_vec)));
-        }
-        if BATCH_ROWS <= self.rows.len() {
-            self.put()?;
-        }
-        Ok(())
-    }
-
-    fn put(&mut self) -> Result<()> {
-        let rows = std::mem::take(&mut self.rows);
-        if rows.is_empty() {
+        if is_of_index && !self.has_index {
             return Ok(());
         }
-        self.to.write(|into| {
-            for (row_key, value) in &rows {
-                match value {
-                    Some(value) => into.put(self.table, row_key, value)?,
-                    None => into.discredit(self.table, row_key)?,
-                }
-            }
-            Ok(())
-        })
+        self.damaged_count += usize::from(value.is_none());
+        self.batch.add(row_key, value)
     }
 }

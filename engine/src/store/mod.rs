@@ -9,6 +9,7 @@ mod memory;
 mod redb_engine;
 mod checksummed;
 mod seam;
+mod row_batch;
 #[cfg(test)]
 mod suite;
 
@@ -16,4 +17,5 @@ pub(crate) use checksummed::{Inspector, RowSum, Rows, SpaceGuard, Store, Transac
 pub(crate) use memory::MemoryEngine;
 pub use redb_engine::is_panic_contained;
 pub(crate) use redb_engine::{RedbEngine, RedbPlace};
+pub(crate) use row_batch::RowBatch;
 pub(crate) use seam::{ScanOrder, Span, StoreEngine, Table};
