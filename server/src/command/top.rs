@@ -12,7 +12,7 @@ use super::output::print;
 use super::subcommand::Subcommand;
 use super::table::{bytes as size, facts, table};
 use crate::ops::{LiveRead, LiveRoute, ReadLive};
-use crate::service::LATENCY_BUCKETS_US;
+use crate::service::{LATENCY_BUCKETS_US, latency_quantile_us};
 
 /// Clears the terminal and moves to its beginning.
 const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
@@ -130,19 +130,12 @@ fn route_row(before: &LiveRoute, now: &LiveRoute, us: u64) -> Vec<String> {
 
 /// The upper end of the bucket of this percentile.
 fn quantile(latency: &[u64], percent: u64) -> String {
-    let count: u64 = latency.iter().sum();
-    if count == 0 {
-        return "-".into();
-    }
-    let mut below = 0;
-    for (bucket, end_us) in latency.iter().zip(LATENCY_BUCKETS_US) {
-        below += bucket;
-        if count * percent <= below * 100 {
-            return format!("<= {end_us} us");
-        }
-    }
     let last_us = LATENCY_BUCKETS_US[LATENCY_BUCKETS_US.len() - 1];
-    format!("> {last_us} us")
+    match latency_quantile_us(latency, percent) {
+        Some(end_us) => format!("<= {end_us} us"),
+        None if latency.iter().all(|count| *count == 0) => "-".into(),
+        None => format!("> {last_us} us"),
+    }
 }
 
 /// `count` in `us` microseconds, per second, with a digit after the point.

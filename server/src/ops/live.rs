@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
-use crate::service::{Counter, LATENCY_BUCKETS_US, Route, Service};
+use crate::service::{Counter, Route, Service};
 use crate::upstream::UpstreamState;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<ReadLive>()];
@@ -56,7 +56,8 @@ pub struct LiveRoute {
     pub answers: u64,
     /// Answers with a status from 500 on.
     pub errors: u64,
-    /// Answers by time; the ends of the buckets are [`LATENCY_BUCKETS_US`].
+    /// Answers by time; the ends of the buckets are
+    /// [`LATENCY_BUCKETS_US`](crate::service::LATENCY_BUCKETS_US).
     pub latency: Vec<u64>,
 }
 
@@ -106,10 +107,7 @@ impl LiveRoute {
     fn of(service: &Service, route: Route) -> Self {
         let metrics = &service.metrics;
         let idx = route as usize;
-        let buckets = 0..=LATENCY_BUCKETS_US.len();
-        let latency: Vec<u64> = buckets
-            .map(|bucket_idx| metrics.sum(|w| w.routes[idx].latency_count(bucket_idx)))
-            .collect();
+        let latency = metrics.latency_counts(route);
         Self {
             name: route.as_str().to_owned(),
             answers: latency.iter().sum(),
@@ -117,7 +115,7 @@ impl LiveRoute {
                 let of_server = w.routes[idx].latencies.last();
                 of_server.map_or(0, |times| times.buckets.iter().map(Counter::get).sum())
             }),
-            latency,
+            latency: latency.to_vec(),
         }
     }
 }

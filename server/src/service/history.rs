@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use subcat_engine::{Day, FIGURE_DAYS_MAX, FIGURES_MAX, StateEvent, Timestamp};
 
 use super::hourly_use::HOUR_SECONDS;
-use super::metrics::{LATENCY_BUCKETS_US, Metrics, Route};
+use super::metrics::{LATENCY_BUCKETS_US, LatencyCounts, Metrics, Route};
 use crate::limits::{HISTORY_DAYS_MAX, HISTORY_HOURS_MAX, HISTORY_MINUTES_MAX};
 use crate::upstream::{FetchCounts, FetchOutcome};
 
@@ -43,9 +43,6 @@ pub enum Gain {
 /// Count of [`Gain`]s.
 const GAINS_COUNT: usize = 8;
 
-/// Searches by the time that they took, as [`LATENCY_BUCKETS_US`].
-type LatencyCounts = [u64; LATENCY_BUCKETS_US.len() + 1];
-
 /// Counters at one moment, or their increase in a period.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Figures {
@@ -64,7 +61,10 @@ impl Figures {
             Route::Address,
             Route::Files,
         ];
-        let mut figures = Self::default();
+        let mut figures = Self {
+            search_latencies: metrics.latency_counts(Route::Search),
+            ..Self::default()
+        };
         for worker in &metrics.workers {
             for route in ROUTES {
                 let of_route = &worker.routes[route as usize];
@@ -79,10 +79,6 @@ impl Figures {
             figures.add_to(Gain::Downloads, worker.downloads.get());
             figures.add_to(Gain::CacheHits, worker.search_cache_hits.get());
             figures.add_to(Gain::CacheMisses, worker.search_cache_misses.get());
-            let searches = &worker.routes[Route::Search as usize];
-            for (bucket_idx, count) in figures.search_latencies.iter_mut().enumerate() {
-                *count += searches.latency_count(bucket_idx);
-            }
         }
         figures.add_to(Gain::Fetched, fetches.outcome(FetchOutcome::Stored));
         for failure in [

@@ -95,6 +95,9 @@ pub const LATENCY_BUCKETS_US: [u64; 16] = [
     1_000_000, 5_000_000,
 ];
 
+/// Answers by time, in the order of [`LATENCY_BUCKETS_US`] and one for any that took longer.
+pub type LatencyCounts = [u64; LATENCY_BUCKETS_US.len() + 1];
+
 /// A number that one worker adds to.
 ///
 /// INVARIANT: only one thread calls [`Counter::add`], so a load and a store are enough where a
@@ -248,6 +251,12 @@ impl Metrics {
         Duration::from_micros(now.monotonic_us.saturating_sub(oldest_us))
     }
 
+    /// Answers of a route by time.
+    pub fn latency_counts(&self, route: Route) -> LatencyCounts {
+        let of = |w: &WorkerMetrics, idx| w.routes[route as usize].latency_count(idx);
+        std::array::from_fn(|bucket_idx| self.sum(|w| of(w, bucket_idx)))
+    }
+
     /// The sum of `number` over all workers.
     pub fn sum(&self, number: impl Fn(&WorkerMetrics) -> u64) -> u64 {
         self.workers.iter().map(number).sum()
@@ -266,7 +275,7 @@ mod tests {
         metrics.workers[1].answered(Route::Search, 418, u64::MAX);
         let search = Route::Search as usize;
         let answers = |idx: usize| metrics.sum(|worker| worker.routes[search].answers[idx].get());
-        let latency = |idx: usize| metrics.sum(|worker| worker.routes[search].latency_count(idx));
+        let latency = |idx: usize| metrics.latency_counts(Route::Search)[idx];
         assert_eq!(answers(0), 2);
         assert_eq!(answers(STATUSES.len() - 1), 1);
         assert_eq!(latency(0), 1);

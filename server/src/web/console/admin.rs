@@ -230,17 +230,12 @@ fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
 
 /// Searches in the latency buckets above the threshold of slow searches, counted.
 fn slow_count(metrics: &Metrics) -> u64 {
-    let search = Route::Search as usize;
-    let is_slow = |idx: &usize| {
-        LATENCY_BUCKETS_US
-            .get(*idx)
-            .is_none_or(|end_us| SLOW_SEARCH_US < *end_us)
-    };
-    let bucket = |idx: usize| metrics.sum(|worker| worker.routes[search].latency_count(idx));
-    (0..=LATENCY_BUCKETS_US.len())
-        .filter(is_slow)
-        .map(bucket)
-        .sum()
+    let counts = metrics.latency_counts(Route::Search);
+    let ends = LATENCY_BUCKETS_US.iter().chain([&u64::MAX]);
+    let slow = ends
+        .zip(counts)
+        .filter(|(end_us, _)| SLOW_SEARCH_US < **end_us);
+    slow.map(|(_, count)| count).sum()
 }
 
 fn empty_rows(request: &WebRequest) -> Vec<EmptyRow> {

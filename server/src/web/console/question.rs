@@ -5,7 +5,7 @@ use subcat_engine::{ApiKeyState, Day, EngineStats, Usage};
 
 use super::figure::NamedFigure;
 use super::upstream_view::described;
-use crate::service::{LATENCY_BUCKETS_US, Metrics, Phase, Route, Service, latency_quantile_us};
+use crate::service::{Metrics, Phase, Route, Service, latency_quantile_us};
 use crate::upstream::UpstreamState;
 use crate::web::frame::language::Lang;
 use crate::web::frame::web_request::WebRequest;
@@ -120,9 +120,7 @@ fn fast(metrics: &Metrics, lang: Lang) -> Question {
 
 /// Microseconds within which this percentage of the answers since the start was given.
 fn quantile_us(metrics: &Metrics, route: Route, percent: u64) -> Option<u64> {
-    let in_bucket = |idx: usize| metrics.sum(|it| it.routes[route as usize].latency_count(idx));
-    let counts: Vec<u64> = (0..=LATENCY_BUCKETS_US.len()).map(in_bucket).collect();
-    latency_quantile_us(&counts, percent)
+    latency_quantile_us(&metrics.latency_counts(route), percent)
 }
 
 fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
