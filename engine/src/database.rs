@@ -238,9 +238,28 @@ impl Database {
         }
     }
 
+    /// The same of events that stand by themselves, in as many frames as they need.
+    pub(crate) fn submit_each(&self, events: Vec<StateEvent>) -> Result<Vec<PendingChange>> {
+        Ok(self.log()?.submit_each(events))
+    }
+
     /// Deletes the entry of every file with this content, which is lost: it will be fetched again.
-    /// Cost: reads the rows of all files, before the lock of writers is taken.
     pub(crate) fn forget_content(&self, content: ContentHash) -> Result<()> {
+        self.forget_with(content, |events| self.change_each(events).map(drop))
+    }
+
+    /// Begins to delete the entry of every file with this content.
+    pub(crate) fn submit_loss(&self, content: ContentHash) -> Result<Vec<PendingChange>> {
+        self.forget_with(content, |events| self.submit_each(events))
+    }
+
+    /// Changes the state by the events that forget the files with a content. Cost: reads the rows
+    /// of all files, before the lock of writers is taken.
+    fn forget_with<T: Default>(
+        &self,
+        content: ContentHash,
+        change: impl FnOnce(Vec<StateEvent>) -> Result<T>,
+    ) -> Result<T> {
         let mut releases = self.state.releases_with(content)?;
         // No store may be between the second look and the change.
         let _no_store = self.storing.write();
@@ -250,15 +269,25 @@ impl Database {
         };
         releases.retain(has_it);
         if releases.is_empty() {
-            return Ok(());
+            return Ok(T::default());
         }
-        let forget = releases.into_iter().map(StateEvent::ForgetFile);
-        self.change_each(forget.collect()).map(drop)
+        change(releases.into_iter().map(StateEvent::ForgetFile).collect())
     }
 
     /// Changes records durably, for all nodes.
     pub(crate) fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
         self.log()?.change_catalog(events)
+    }
+
+    /// Begins a change of records, durably, for all nodes.
+    pub(crate) fn submit_catalog(
+        &self,
+        events: Vec<CatalogEvent>,
+    ) -> PendingChange<CatalogOutcome> {
+        match self.log() {
+            Ok(log) => log.submit_catalog(events),
+            Err(error) => PendingChange::made(Err(error)),
+        }
     }
 
     /// Begins an import.

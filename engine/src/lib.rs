@@ -77,6 +77,7 @@
 
 mod limits;
 mod error;
+mod block_on;
 mod damage;
 mod disk;
 mod model;
@@ -106,6 +107,9 @@ pub mod internals;
 pub use engine::{
     AccountsHandle, CatalogHandle, Engine, FilesHandle, Options, StoreKind, UsageHandle,
 };
+
+/// Waiting for a future on a thread that may block.
+pub use block_on::block_on;
 
 /// Errors, and damage that was contained.
 pub use damage::DamageEntry;
@@ -158,7 +162,7 @@ pub use search::{
 };
 
 /// Cached files.
-pub use blob::{Blob, BlobSource, hash_of};
+pub use blob::{Blob, BlobAnswer, BlobSource, hash_of};
 pub use model::{BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant};
 
 /// Accounts, API keys and sessions.

@@ -151,9 +151,9 @@ pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Maximum size of one cached file, in bytes, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
-/// Maximum number of concurrent uploads in a cluster before a file is known: each holds a thread
-/// that others need.
-pub const SHARED_UPLOADS_MAX: u64 = 4;
+/// Maximum number of concurrent uploads in a cluster before a file is known: each holds a copy of
+/// its file. Others are queued, and their clients do not wait.
+pub const SHARED_UPLOADS_MAX: usize = 4;
 /// Maximum number of files that one maintenance step uploads.
 pub const UPLOADS_BATCH_MAX: usize = 256;
 

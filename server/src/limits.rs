@@ -41,7 +41,8 @@ pub const OPENING_JOBS_MAX: usize = 4;
 pub const STORING_JOBS_MAX: usize = 4;
 /// Maximum number of operations of the admin socket at once.
 pub const ADMINISTRATION_JOBS_MAX: usize = 4;
-/// Maximum number of imports and exports of the admin socket at once.
+/// Maximum number of imports and exports of the admin socket at once. Those of a cluster keep their
+/// thread while they wait for its log.
 pub const TRANSFER_JOBS_MAX: usize = 4;
 /// Maximum number of answers of `/metrics` that are made at once.
 pub const METRICS_JOBS_MAX: usize = 2;
@@ -227,6 +228,10 @@ pub const USELESS_VARIANTS_MAX: usize = 4096;
 /// Maximum number of redirects that a fetch follows (API.md 14).
 pub const UPSTREAM_REDIRECTS_MAX: usize = 3;
 
+/// Maximum number of requests of files to object storage at once. Each takes a socket and may hold
+/// a file in memory; others wait for their turn.
+#[cfg(feature = "s3")]
+pub const STORAGE_REQUESTS_MAX: usize = 32;
 /// Attempts of a request to object storage after the first. Clients wait: an outage must show
 /// within seconds, where the library's defaults hide it for minutes.
 #[cfg(feature = "s3")]

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use subcat_engine::{
     AccountId, ApiKey, Change, Disk, DraftValue, Email, Engine, NewAccount, NewApiKey, NodeId,
-    Options, Outcome, RateLimit, Real, RecordDraft, Role, Scopes, StoreKind, Timestamp,
+    Options, Outcome, RateLimit, Real, RecordDraft, Role, Scopes, StoreKind, Timestamp, block_on,
 };
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
 use subcat_server::http::{Server, serve};
-use subcat_server::runtime::{Clock, Control, SystemClock, block_on};
+use subcat_server::runtime::{Clock, Control, SystemClock};
 use subcat_server::service::{Actor, Service};
 use tempfile::TempDir;
 

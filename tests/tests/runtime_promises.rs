@@ -62,7 +62,7 @@ impl Pair {
         };
         let began = Instant::now();
         let revoked = control.run_waiting(WorkKind::Administration, job);
-        let answer = subcat_server::runtime::block_on(revoked).expect("it does not panic");
+        let answer = subcat_engine::block_on(revoked).expect("it does not panic");
         (answer.expect("it is revoked"), began.elapsed())
     }
 
@@ -179,7 +179,7 @@ fn a_change_that_is_never_read_back_is_answered() {
         let arguments = format!("{{\"id\":{id},\"limit\":\"7/60\"}}");
         execute_named(&operations, "key/limit", arguments.as_bytes()).await
     };
-    let answered = subcat_server::runtime::block_on(control.run_waiting(WorkKind::Changes, job));
+    let answered = subcat_engine::block_on(control.run_waiting(WorkKind::Changes, job));
     let error = answered
         .expect("it does not panic")
         .expect_err("it is unknown");

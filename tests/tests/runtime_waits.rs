@@ -1,16 +1,24 @@
-//! Requests that wait for the log of a cluster or for another node: they hold no thread.
+//! Requests that wait for the log of a cluster, for another node or for object storage: they hold
+//! no thread.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use subcat_engine::{ApiKeyId, Role};
-use subcat_server::ops::{Operations, execute_named};
-use subcat_server::runtime::WorkKind;
+use subcat_engine::{ApiKeyId, BroughtFile, FileKind, ReleaseId, Role, Scopes};
+use subcat_server::admin::{Client as AdminClient, SOCKET_NAME, admin_socket};
+use subcat_server::config::{Config, S3Settings};
+use subcat_server::ops::{ImportOptions, Operations, execute_named};
+use subcat_server::rows::Format;
+use subcat_server::runtime::{AdminListener, AdminServer, WorkKind};
 use subcat_server::service::Actor;
+use subcat_server::upstream::ObjectStorage;
 use subcat_tests::nodes::{LineState, RunningNode, SharedLog};
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
+use subcat_tests::raw::Client;
 use subcat_tests::server::{TestServer, film};
+use subcat_tests::upstream::Upstream;
 
 const EMAIL: &str = "ana@example.org";
 const PASSWORD: &str = "correct horse battery";
@@ -19,6 +27,9 @@ const WAITS_COUNT: usize = 30;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time without news after which nodes accept no keys.
 const STALE_SECONDS: u32 = 30;
+/// Uploads at once of files that other nodes do not know yet.
+const UPLOADS_COUNT: usize = 4;
+const TEXT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola\n\n";
 
 /// A node with pages, and an account with keys 1 to [`WAITS_COUNT`].
 struct Scene {
@@ -31,8 +42,14 @@ struct Scene {
 
 impl Scene {
     fn start() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// The same, with settings that are changed first.
+    fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut log = None;
         let portal = Portal::empty(|config| {
+            change(config);
             config.store = subcat_engine::StoreKind::Redb;
             log = Some(SharedLog::begun_by(&config.data));
         });
@@ -41,7 +58,7 @@ impl Scene {
         portal.make_account(EMAIL, PASSWORD, Role::Admin);
         let cookies = portal.signed_in(EMAIL, PASSWORD);
         for _ in 0..WAITS_COUNT {
-            portal.api_key(subcat_engine::Scopes::ALL);
+            portal.api_key(Scopes::ALL);
         }
         Self {
             node,
@@ -83,6 +100,36 @@ impl Scene {
         }
     }
 
+    /// Opens the admin socket: its server, and a client.
+    fn open_socket(&self) -> (AdminServer, AdminClient) {
+        let service = self.portal.service();
+        let data = &service.config().data;
+        let listener = AdminListener::unix(&data.join(SOCKET_NAME), &service.control);
+        let listener = listener.expect("its path is free");
+        let handler = admin_socket(Arc::clone(service));
+        let server = AdminServer::start(listener, &service.control, handler);
+        let client = AdminClient::find(data).expect("it answers");
+        (server, client.expect("there is one"))
+    }
+
+    /// Jobs of a kind that hold a thread.
+    fn running_count(&self, kind: WorkKind) -> usize {
+        let states = self.portal.service().control.pool_states();
+        let state = states.into_iter().find(|state| state.kind == kind);
+        state.expect("every kind has a pool").running_count
+    }
+
+    /// Imports records 1 to [`WAITS_COUNT`], with the releases `r1` and so on.
+    fn import_films(&self) {
+        let numbers: Vec<(String, String)> = (1..=WAITS_COUNT)
+            .map(|number| (id_of(number), format!("r{number}")))
+            .collect();
+        let films = numbers
+            .iter()
+            .map(|(id, release)| film(id, "Faro", 2004, release));
+        self.portal.import(films.collect());
+    }
+
     /// Executes an operation as the admin socket does.
     fn operate(&self, name: &'static str, arguments: String) -> JoinHandle<String> {
         let service = Arc::clone(self.portal.service());
@@ -95,10 +142,23 @@ impl Scene {
             .clone()
             .spawn(async move { control.run_waiting(WorkKind::Administration, job).await });
         thread::spawn(move || {
-            let ran = subcat_server::runtime::block_on(ran);
+            let ran = subcat_engine::block_on(ran);
             let answer = ran.expect("it runs").expect("it does not panic");
             answer.expect("it succeeds")
         })
+    }
+}
+
+fn id_of(number: usize) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+#[track_caller]
+fn wait_until(is_so: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "it does not happen");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -148,11 +208,7 @@ fn revocations_that_wait_for_a_node_hold_no_thread() {
         scene.log.joined_by(&config.data, 2, &first.engine);
     });
     let silent = scene.log.run(&other.service, "b", STALE_SECONDS);
-    let until = Instant::now() + PATIENCE;
-    while scene.node.node.state().replica.nodes.len() < 2 || !silent.node.has_caught_up() {
-        assert!(Instant::now() < until, "the nodes do not hear each other");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(|| scene.node.node.state().replica.nodes.len() == 2 && silent.node.has_caught_up());
     silent.line.set(LineState::Cut);
     let revoked = scene.post_to_keys("/revoke", &[]);
     let operation = scene.operate("key/revoke", "{\"id\":1}".to_owned());
@@ -180,4 +236,124 @@ fn other_changes_are_made(scene: &Scene) {
     assert_eq!(made.status, 200, "{}", made.text());
     let id = "00000000-0000-4000-8000-000000000009";
     scene.portal.import(vec![film(id, "Faro", 2004, "r9")]);
+}
+
+#[test]
+fn changes_of_records_that_wait_for_the_log_hold_no_thread() {
+    let scene = Scene::start();
+    scene.import_films();
+    scene.node.line.set(LineState::Held);
+    let change = |number: usize| {
+        let id = id_of(number);
+        if number.is_multiple_of(2) {
+            scene.operate("record/delete", format!("{{\"ids\":[\"{id}\"]}}"))
+        } else {
+            let arguments = format!("{{\"id\":\"{id}\",\"is_active\":false}}");
+            scene.operate("record/set", arguments)
+        }
+    };
+    let changes: Vec<_> = (1..=WAITS_COUNT).map(change).collect();
+    scene.goes_on();
+    assert!(changes.iter().all(|change| !change.is_finished()));
+    scene.node.line.set(LineState::Whole);
+    for change in changes {
+        change.join().expect("it is answered");
+    }
+    let api_key = scene.portal.api_key(Scopes::ALL);
+    let mut client = Client::connect(scene.portal.address());
+    for number in 1..=WAITS_COUNT {
+        let path = format!("/api/subtitles/{}", id_of(number));
+        assert_eq!(client.get(&path, Some(&api_key)).status, 404);
+    }
+}
+
+/// An import has a thread of its own until it ends, also while it waits for the log. Few run at
+/// once: further ones wait for their turn, and nothing else does. The files that imports bring are
+/// not among them.
+#[test]
+fn imports_that_wait_for_the_log_hold_up_other_imports_only() {
+    let imports_max = WorkKind::Transfers.jobs_max();
+    let scene = Scene::start();
+    let (_socket, client) = scene.open_socket();
+    scene.node.line.set(LineState::Held);
+    let import = |number: usize| {
+        let line = format!(
+            "{{\"id\":\"{}\",\"video_type\":\"movie\",\"title\":\"Ran\",\
+             \"posted_at\":\"2024-01-01T00:00:00Z\"}}\n",
+            id_of(number)
+        );
+        let options = ImportOptions::default();
+        let write = |writer: &mut subcat_server::admin::ImportFrameWriter<_>| {
+            writer.write_file("x.jsonl", Format::Jsonl, &mut line.as_bytes())
+        };
+        client.import(options, write, &mut |_| {})
+    };
+    let bring = |number: usize| {
+        let release = ReleaseId::parse(&format!("b{number}")).expect("it is one");
+        let content = format!("{number}\n{TEXT}");
+        client.bring(&[BroughtFile {
+            release: &release,
+            content: content.as_bytes(),
+            kind: FileKind::Srt,
+        }])
+    };
+    thread::scope(|scope| {
+        let (import, bring) = (&import, &bring);
+        let imports: Vec<_> = (1..=imports_max + 3)
+            .map(|number| scope.spawn(move || import(number)))
+            .collect();
+        let brought: Vec<_> = (1..=WAITS_COUNT)
+            .map(|number| scope.spawn(move || bring(number)))
+            .collect();
+        wait_until(|| scene.running_count(WorkKind::Transfers) == imports_max);
+        scene.goes_on();
+        assert_eq!(scene.running_count(WorkKind::Transfers), imports_max);
+        assert!(imports.iter().all(|import| !import.is_finished()));
+        assert!(brought.iter().all(|brought| !brought.is_finished()));
+        scene.node.line.set(LineState::Whole);
+        for import in imports {
+            let imported = import.join().expect("it does not panic");
+            assert_eq!(imported.expect("it is imported").inserted, 1);
+        }
+        for brought in brought {
+            let stored = brought.join().expect("it does not panic");
+            stored.expect("it is stored");
+        }
+    });
+}
+
+/// In a cluster a file is uploaded before other nodes hear of it. Of a bucket that accepts
+/// connections and answers nothing few clients feel something, and no thread.
+#[test]
+fn files_that_wait_for_object_storage_hold_no_thread() {
+    let hanging = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = hanging.local_addr().expect("it is bound");
+    let upstream = Upstream::start();
+    let scene = Scene::with(|config| config.upstream.url = Some(upstream.url()));
+    let settings = S3Settings {
+        endpoint: Some(format!("http://{address}")),
+        bucket: Some("files".to_owned()),
+        ..S3Settings::default()
+    };
+    let storage = ObjectStorage::new(&settings).expect("it makes a client");
+    let storage = Arc::new(storage.expect("it is named"));
+    let files = scene.portal.service().engine.files();
+    files.attach(storage).expect("the disk works");
+    scene.import_films();
+    let api_key = scene.portal.api_key(Scopes::ALL);
+    let download = |number: usize| {
+        upstream.give(&format!("r{number}"), format!("{number}\n{TEXT}"));
+        let (address, api_key) = (scene.portal.address(), api_key.clone());
+        let path = format!("/api/subtitles/{}/download", id_of(number));
+        thread::spawn(move || Client::connect(address).get(&path, Some(&api_key)).status)
+    };
+    let downloads = Posted((1..=WAITS_COUNT).map(download).collect());
+    let waiting_count = || {
+        let waiting = downloads.0.iter().filter(|answer| !answer.is_finished());
+        waiting.count()
+    };
+    wait_until(|| waiting_count() <= UPLOADS_COUNT);
+    assert_eq!(waiting_count(), UPLOADS_COUNT);
+    assert_eq!(scene.running_count(WorkKind::Storing), 0);
+    downloads.all_answer(200);
 }

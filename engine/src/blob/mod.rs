@@ -19,5 +19,5 @@ pub(crate) use blob_store::BlobStore;
 pub use blob_store::hash_of;
 pub(crate) use inventory::{BlobFinding, Orphan, StoredContent};
 pub use open_blob::Blob;
-pub use second_home::BlobSource;
 pub(crate) use second_home::SecondHome;
+pub use second_home::{BlobAnswer, BlobSource};

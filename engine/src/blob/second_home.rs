@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -13,9 +14,13 @@ use crate::error::{Error, Result};
 use crate::limits::SHARED_UPLOADS_MAX;
 use crate::model::{CachedFile, ContentHash};
 
+/// An answer of a [`BlobSource`] on its way. Any thread may poll it, inside of a runtime or not.
+pub type BlobAnswer<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
+
 /// Blobs by their SHA-256 in object storage. There they are never changed and never removed.
 ///
-/// Methods block; they are called by threads that may wait.
+/// Methods do not block: a source that hangs holds tasks, and no thread. The source bounds the
+/// requests at once and the time of each.
 pub trait BlobSource: Send + Sync {
     /// Name of the place: two sources with one name have the same blobs.
     fn name(&self) -> String;
@@ -24,19 +29,19 @@ pub trait BlobSource: Send + Sync {
     /// one of another size. The caller checks the bytes.
     ///
     /// Errors: the source cannot be reached, or refuses.
-    fn get(&self, content: &ContentHash, size_bytes: u64) -> io::Result<Option<Vec<u8>>>;
+    fn get(&self, content: &ContentHash, size_bytes: u64) -> BlobAnswer<Option<Vec<u8>>>;
 
     /// Stores a blob durably, in place of one with the same hash.
-    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()>;
+    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> BlobAnswer<()>;
 
     /// Returns true if the source has its mark. Without it, it may be another place of the same
     /// name, and blobs missing there are not lost.
     ///
     /// Errors: the source cannot be reached, or refuses.
-    fn has_mark(&self) -> io::Result<bool>;
+    fn has_mark(&self) -> BlobAnswer<bool>;
 
     /// Stores the mark. Called once, after the first blob was stored.
-    fn put_mark(&self) -> io::Result<()>;
+    fn put_mark(&self) -> BlobAnswer<()>;
 }
 
 /// The second home of the blobs of one data directory, if they have one.
@@ -50,8 +55,8 @@ pub(crate) struct SecondHome {
     is_shared: bool,
     /// True after a failed upload.
     is_away: AtomicBool,
-    /// Count of current uploads before their files are known.
-    shared_uploads: AtomicU64,
+    /// Each upload under way before its file is known holds a clone.
+    shared_uploads: Arc<()>,
     uploaded_count: AtomicU64,
     returned_count: AtomicU64,
     /// Approximate number of waiting blobs: as of the last listing, less those uploaded since.
@@ -69,7 +74,7 @@ impl SecondHome {
             source: OnceLock::new(),
             is_shared,
             is_away: AtomicBool::new(false),
-            shared_uploads: AtomicU64::new(0),
+            shared_uploads: Arc::default(),
             uploaded_count: AtomicU64::new(0),
             returned_count: AtomicU64::new(0),
             waiting_count: AtomicU64::new(0),
@@ -146,13 +151,13 @@ impl SecondHome {
     ///
     /// Errors: [`Error::Source`] if the source cannot answer now, if its mark is missing, or if
     /// another node may have the blob.
-    pub(crate) fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
+    pub(crate) async fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
         let action = "get a cached file from";
         let Some(source) = self.source.get() else {
             let source = io::Error::other("none is set");
             return Err(Error::Source { action, source });
         };
-        let found = source.get(&file.content, file.size_bytes);
+        let found = source.get(&file.content, file.size_bytes).await;
         let found = found.map_err(|source| Error::Source { action, source })?;
         let found = found.filter(|bytes| hash_of(bytes) == file.content);
         let Some(bytes) = found else {
@@ -164,7 +169,7 @@ impl SecondHome {
                 // It never was there.
                 return Ok(false);
             }
-            let has_mark = source.has_mark();
+            let has_mark = source.has_mark().await;
             if has_mark.map_err(|source| Error::Source { action, source })? {
                 return Ok(false);
             }
@@ -191,39 +196,39 @@ impl SecondHome {
 
     /// Uploads a blob at once, so that other nodes of a cluster find it; returns true if it is
     /// there. Otherwise it must be queued: the last upload has failed, or the maximum number is in
-    /// progress: their callers hold threads that others need.
-    pub(crate) fn upload_shared(&self, content: &[u8]) -> bool {
+    /// progress.
+    pub(crate) async fn upload_shared(&self, content: &[u8]) -> bool {
         let Some(source) = self.source.get().filter(|_| self.is_shared) else {
             return false;
         };
         if self.is_away.load(Ordering::Relaxed) {
             return false;
         }
-        let under_way = self.shared_uploads.fetch_add(1, Ordering::AcqRel);
-        let is_uploaded = under_way < SHARED_UPLOADS_MAX && {
-            let put = source.put(&hash_of(content), content.to_vec());
-            self.is_away.store(put.is_err(), Ordering::Relaxed);
-            put.is_ok()
-        };
-        self.shared_uploads.fetch_sub(1, Ordering::AcqRel);
-        if is_uploaded {
+        let under_way = Arc::clone(&self.shared_uploads);
+        // One of the two is the original, which counts no upload.
+        if SHARED_UPLOADS_MAX < Arc::strong_count(&under_way) - 1 {
+            return false;
+        }
+        let put = source.put(&hash_of(content), content.to_vec()).await;
+        self.is_away.store(put.is_err(), Ordering::Relaxed);
+        if put.is_ok() {
             self.uploaded_count.fetch_add(1, Ordering::Relaxed);
         }
-        is_uploaded
+        put.is_ok()
     }
 
     /// Uploads a blob and takes it from the queue.
     ///
     /// Errors: [`Error::Source`]; the blob stays queued.
-    pub(crate) fn upload(&self, content: &ContentHash, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) async fn upload(&self, content: &ContentHash, bytes: Vec<u8>) -> Result<()> {
         let source = self.source.get().expect("a source is in use");
-        let put = source.put(content, bytes);
+        let put = source.put(content, bytes).await;
         self.is_away.store(put.is_err(), Ordering::Relaxed);
         let action = "put a cached file into";
         put.map_err(|source| Error::Source { action, source })?;
         if !self.uploads.is_marked()? {
             // Once: a source that has lost its mark is not the one that had the blobs.
-            let put = source.put_mark();
+            let put = source.put_mark().await;
             put.map_err(|source| Error::Source { action, source })?;
             self.uploads.set_marked()?;
         }

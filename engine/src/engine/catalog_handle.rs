@@ -55,21 +55,26 @@ impl CatalogHandle<'_> {
         Ok(outcomes != [CatalogOutcome::Unknown])
     }
 
+    /// The same as a task, which waits for the log of a cluster without a thread.
+    pub async fn submit_active(self, id: RecordId, is_active: bool) -> Result<bool> {
+        let event = CatalogEvent::SetActive(id, is_active);
+        let outcomes = self.database.submit_catalog(vec![event]).await?;
+        Ok(outcomes != [CatalogOutcome::Unknown])
+    }
+
     /// Deletes records in one transaction; returns the unknown ids, ascending. A repeated id counts
     /// once.
     pub fn delete_records(self, ids: &[RecordId]) -> Result<Vec<RecordId>> {
-        let mut ids = ids.to_vec();
-        ids.sort_unstable();
-        ids.dedup();
-        let frame = ids.iter().map(|id| CatalogEvent::DeleteRecord(*id));
-        let outcomes = self.database.change_catalog(frame.collect())?;
-        let mut unknown = Vec::new();
-        for (id, outcome) in ids.iter().zip(outcomes) {
-            if outcome == CatalogOutcome::Unknown {
-                unknown.push(*id);
-            }
-        }
-        Ok(unknown)
+        let ids = distinct(ids);
+        let outcomes = self.database.change_catalog(deletion(&ids))?;
+        Ok(unknown(ids, &outcomes))
+    }
+
+    /// The same as a task, which waits for the log of a cluster without a thread.
+    pub async fn submit_deletion(self, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let ids = distinct(ids);
+        let outcomes = self.database.submit_catalog(deletion(&ids)).await?;
+        Ok(unknown(ids, &outcomes))
     }
 
     /// Requests a reindex job if the delta is not empty. Requests are coalesced; never waits.
@@ -85,4 +90,25 @@ impl CatalogHandle<'_> {
     pub fn stop_merging(self) {
         self.database.catalog.stop_merging();
     }
+}
+
+/// The ids, ascending, each once.
+fn distinct(ids: &[RecordId]) -> Vec<RecordId> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn deletion(ids: &[RecordId]) -> Vec<CatalogEvent> {
+    ids.iter()
+        .map(|id| CatalogEvent::DeleteRecord(*id))
+        .collect()
+}
+
+/// Those of deleted records that there were not.
+fn unknown(ids: Vec<RecordId>, outcomes: &[CatalogOutcome]) -> Vec<RecordId> {
+    let ids = ids.into_iter().zip(outcomes);
+    let unknown = ids.filter(|(_, outcome)| **outcome == CatalogOutcome::Unknown);
+    unknown.map(|(id, _)| id).collect()
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::test_support::{
     copy_dir, id, import, new_account, new_api_key, now, open, open_as, title_of,
 };
+use crate::block_on::block_on;
 use crate::disk::Real;
 use crate::log_rows::read_sum;
 use crate::model::{
@@ -696,7 +697,7 @@ fn all_nodes_serve_the_file_that_was_known_first() {
     assert_same(&nodes);
     assert!(nodes.iter().all(|node| known(node) == first));
     // It is not here, but the row of its file stays.
-    let opened = b.engine.files().blob(&first, Variant::Identity);
+    let opened = block_on(b.engine.files().fetch_blob(&first, Variant::Identity));
     assert!(matches!(opened, Err(Error::Source { .. })), "{opened:?}");
     let third = store(b, b"third", Some(first.content));
     assert_ne!(third, first);

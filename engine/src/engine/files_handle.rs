@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::blob::{Blob, BlobSource};
+use crate::block_on::block_on;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::limits::BROUGHT_FILES_MAX;
@@ -12,6 +13,7 @@ use crate::model::{
     BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, ImportedPath, RecordId,
     ReleaseId, Timestamp, Variant,
 };
+use crate::replication::PendingChange;
 use crate::state::{Outcome, RememberedFile, StateEvent};
 
 /// The cached files of an engine, from [`Engine::files`](crate::Engine::files).
@@ -67,32 +69,42 @@ impl FilesHandle<'_> {
         content: &[u8],
         facts: FileFacts,
     ) -> Result<CachedFile> {
+        let is_uploaded = block_on(self.upload_first(content))?;
         // The sweep of blobs without a row must not come between the blob and its row.
         let _storing = self.database.storing.read();
-        let remembered = self.put_blob(release, content, facts)?;
+        let remembered = self.put_blob(release, content, facts, is_uploaded)?;
         let event = StateEvent::RememberFile(remembered.clone());
         let outcomes = self.database.change_state(vec![event]);
         self.known_file(remembered, outcomes)
     }
 
-    /// The same as a task: blocks the thread that polls for the disk and for object storage, and
-    /// waits for the log of a cluster without one, and without the content.
+    /// The same as a task: blocks the thread that polls for the disk, and waits without one for
+    /// object storage, and then for the log of a cluster, without the content.
     pub async fn submit_fetched(
         self,
         release: &ReleaseId,
-        content: impl AsRef<[u8]> + Send,
+        content: impl AsRef<[u8]> + Send + Sync,
         facts: FileFacts,
     ) -> Result<CachedFile> {
+        let is_uploaded = self.upload_first(content.as_ref()).await?;
         let (remembered, change) = {
             let content = content;
             // Outside of a cluster the row is there when this is over. In one, a blob that is swept
             // before its row is known comes back.
             let _storing = self.database.storing.read();
-            let remembered = self.put_blob(release, content.as_ref(), facts)?;
+            let remembered = self.put_blob(release, content.as_ref(), facts, is_uploaded)?;
             let event = StateEvent::RememberFile(remembered.clone());
             (remembered, self.database.submit_state(vec![event]))
         };
         self.known_file(remembered, change.await)
+    }
+
+    /// Uploads a blob that is about to be stored, in a cluster: other nodes look for it there as
+    /// soon as they learn of it. The caller does not hold the lock `storing`. Returns false if it
+    /// must be queued.
+    async fn upload_first(self, content: &[u8]) -> Result<bool> {
+        self.database.check_space()?;
+        Ok(self.database.second_home.upload_shared(content).await)
     }
 
     /// Stores a blob; returns the row of its file. The caller holds the lock `storing`.
@@ -101,10 +113,8 @@ impl FilesHandle<'_> {
         release: &ReleaseId,
         content: &[u8],
         facts: FileFacts,
+        is_uploaded: bool,
     ) -> Result<RememberedFile> {
-        self.database.check_space()?;
-        // Other nodes look for it there as soon as they learn of it.
-        let is_uploaded = self.database.second_home.upload_shared(content);
         // The blob first: a stored file has its blob, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
         if !is_uploaded {
@@ -153,17 +163,29 @@ impl FilesHandle<'_> {
     }
 
     /// Stores files that an import brings, durably, with few waits for the disk. They are not a
-    /// cache: eviction does not remove them, unless they have a second home.
+    /// cache: eviction does not remove them, unless they have a second home. Waits as a task for
+    /// object storage and for the log of a cluster.
     ///
     /// Errors: it is not known which of them are stored.
-    pub fn bring(self, files: &[BroughtFile<'_>]) -> Result<()> {
+    pub async fn bring(self, files: &[BroughtFile<'_>]) -> Result<()> {
         assert!(files.len() <= BROUGHT_FILES_MAX);
-        self.database.check_space()?;
+        let mut uploaded = Vec::with_capacity(files.len());
+        for file in files {
+            uploaded.push(self.upload_first(file.content).await?);
+        }
+        for change in self.put_brought(files, uploaded)? {
+            change.await?;
+        }
+        Ok(())
+    }
+
+    /// Stores the blobs of brought files, and begins to remember the files.
+    fn put_brought(
+        self,
+        files: &[BroughtFile<'_>],
+        uploaded: Vec<bool>,
+    ) -> Result<Vec<PendingChange>> {
         let second_home = &self.database.second_home;
-        let uploaded: Vec<bool> = files
-            .iter()
-            .map(|file| second_home.upload_shared(file.content))
-            .collect();
         let _storing = self.database.storing.read();
         let contents: Vec<&[u8]> = files.iter().map(|file| file.content).collect();
         let stored = self.database.blobs.put_many(&contents)?;
@@ -191,10 +213,7 @@ impl FilesHandle<'_> {
                 replaces: known.map(|file| file.content),
             }));
         }
-        if !events.is_empty() {
-            self.database.change_each(events)?;
-        }
-        Ok(())
+        self.database.submit_each(events)
     }
 
     /// Returns up to `count_max` paths of an imported folder after `after`, ascending by their
@@ -238,34 +257,49 @@ impl FilesHandle<'_> {
     ///
     /// Errors: all blobs are lost, as when their file system is not mounted: then nothing is
     /// deleted.
-    pub fn forget_content(self, content: ContentHash) -> Result<()> {
+    pub async fn forget_content(self, content: ContentHash) -> Result<()> {
         self.database.ensure_blobs_present()?;
-        self.database.forget_content(content)
+        for change in self.database.submit_loss(content)? {
+            change.await?;
+        }
+        Ok(())
     }
 
-    /// Opens stored bytes, mapped; callers share the handle while any of them holds it. `None` if
-    /// the variant was not made. A missing blob is fetched from its second home, which may take
-    /// long.
+    /// Opens stored bytes of this machine, mapped; callers share the handle while any of them holds
+    /// it. `None` if the variant was not made.
     ///
-    /// Errors: the blob is missing or damaged; [`Error::Source`](crate::Error::Source) if it may be
-    /// in its second home, which cannot be asked now, or, in a cluster, with another node.
-    #[inline]
+    /// Errors: the blob is missing here or damaged; it may have a second home.
     pub fn blob(self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
-        match self.database.blobs.open(file, variant) {
-            Err(error @ Error::Corrupt { .. }) => self.blob_from_second_home(file, variant, error),
+        self.database.blobs.open(file, variant)
+    }
+
+    /// Opens stored bytes as [`FilesHandle::blob`] does. A missing blob is fetched from its second
+    /// home, which the task waits for.
+    ///
+    /// Errors: the blob is lost; [`Error::Source`](crate::Error::Source) if it may be in its second
+    /// home, which cannot be asked now, or, in a cluster, with another node.
+    pub async fn fetch_blob(
+        self,
+        file: &CachedFile,
+        variant: Variant,
+    ) -> Result<Option<Arc<Blob>>> {
+        match self.blob(file, variant) {
+            Err(lost @ Error::Corrupt { .. }) => {
+                self.blob_from_second_home(file, variant, lost).await
+            }
             opened => opened,
         }
     }
 
-    #[cold]
-    fn blob_from_second_home(
+    async fn blob_from_second_home(
         self,
         file: &CachedFile,
         variant: Variant,
         lost: Error,
     ) -> Result<Option<Arc<Blob>>> {
         let database = self.database;
-        if !database.second_home.comes_back() {
+        let second_home = &database.second_home;
+        if !second_home.comes_back() {
             return Err(lost);
         }
         // Nothing may be put into another folder in place of the real one.
@@ -277,7 +311,7 @@ impl FilesHandle<'_> {
             if !matches!(opened, Err(Error::Corrupt { .. })) {
                 break;
             }
-            if !database.second_home.bring_back(file, &database.blobs)? {
+            if !second_home.bring_back(file, &database.blobs).await? {
                 break;
             }
             opened = database.blobs.open(file, variant);

@@ -1,11 +1,13 @@
 //! No event is too large for a frame of a cluster's log: each with its largest values.
 
 use std::iter::repeat_n;
+use std::time::Duration;
 
 use super::cluster_test::{assert_same, three};
 use super::test_support::now;
+use crate::block_on::block_on;
 use crate::limits::{
-    BROUGHT_FILES_MAX, DISPLAY_NAME_CHARS_MAX, FIGURES_MAX, FILE_NAME_CHARS_MAX,
+    BROUGHT_FILES_MAX, DISPLAY_NAME_CHARS_MAX, FIGURES_MAX, FILE_NAME_CHARS_MAX, FRAME_BYTES_MAX,
     FRAME_DOWNLOADS_MAX, KEY_NAME_CHARS_MAX, RELEASE_ID_BYTES_MAX, USAGE_DELTAS_MAX,
 };
 use crate::model::{
@@ -319,7 +321,8 @@ fn every_event_is_committed_with_its_largest_value() {
     assert_same(&nodes);
 }
 
-/// As many files as an import brings at once, with the longest names.
+/// As many files as an import brings at once, with the longest names. Callers that come together
+/// share frames, up to their size; one that waits for each of its frames shares none.
 #[test]
 fn files_that_an_import_brings_come_into_several_frames() {
     let (_dir, log, nodes) = three();
@@ -333,11 +336,21 @@ fn files_that_an_import_brings_come_into_several_frames() {
                 kind: FileKind::Srt,
             })
             .collect();
-        nodes[0].engine.files().bring(&files)
+        block_on(nodes[0].engine.files().bring(&files))
     };
     let before = log.state().unwrap().last;
-    bring().unwrap();
-    assert!(before + 1 < log.state().unwrap().last);
+    std::thread::scope(|scope| {
+        let bringing = scope.spawn(bring);
+        while !bringing.is_finished() {
+            nodes[0].replica.append_queued(Duration::from_millis(1));
+            nodes[0].catch_up();
+        }
+        bringing.join().unwrap().unwrap();
+    });
+    let entries = log.read(before, usize::MAX).unwrap();
+    let bodies_bytes: Vec<usize> = entries.iter().map(|entry| entry.body.len()).collect();
+    assert!(bodies_bytes.iter().all(|bytes| *bytes <= FRAME_BYTES_MAX));
+    assert!(FRAME_BYTES_MAX / 2 < bodies_bytes.iter().sum());
     assert_same(&nodes);
     for node in &nodes {
         assert_eq!(
@@ -347,7 +360,9 @@ fn files_that_an_import_brings_come_into_several_frames() {
     }
     // All have one content: to evict it forgets every release.
     let forget = releases.iter().cloned().map(StateEvent::ForgetFile);
+    let before = log.state().unwrap().last;
     let outcomes = nodes[1].engine.database().change_each(forget.collect());
+    assert!(before + 1 < log.state().unwrap().last);
     let expected = vec![Outcome::Done; BROUGHT_FILES_MAX];
     assert_eq!(outcomes.unwrap(), expected);
     assert_same(&nodes);

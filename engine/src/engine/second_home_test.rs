@@ -1,6 +1,7 @@
 //! Files with a second home: they leave, come back, and none is taken for uploaded that is not.
 
 use std::collections::BTreeMap;
+use std::future::ready;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::test_support::{after, now, open, open_with};
+use crate::block_on::block_on;
 use crate::disk::{Disk, PowerCut, Real};
 use crate::error::Error;
 use crate::limits::{EVICTION_SECONDS, SERVED_SECONDS_MIN};
 use crate::model::{CachedFile, ContentHash, FileKind, NodeId, ReleaseId, Variant};
-use crate::{BlobSource, Engine, MaintenanceTask, StoreKind, restore};
+use crate::{BlobAnswer, BlobSource, Engine, MaintenanceTask, StoreKind, restore};
 
 /// Object storage in memory.
 #[derive(Default)]
@@ -49,31 +51,36 @@ impl BlobSource for Bucket {
         self.name.clone()
     }
 
-    fn get(&self, content: &ContentHash, _size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        self.ensure_there()?;
-        self.gets_count.fetch_add(1, Ordering::Relaxed);
-        Ok(self.contents.lock().get(&content.0).cloned())
+    fn get(&self, content: &ContentHash, _size_bytes: u64) -> BlobAnswer<Option<Vec<u8>>> {
+        answer(self.ensure_there().map(|()| {
+            self.gets_count.fetch_add(1, Ordering::Relaxed);
+            self.contents.lock().get(&content.0).cloned()
+        }))
     }
 
-    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()> {
-        self.ensure_there()?;
-        if *self.refused.lock() == Some(content.0) {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        self.contents.lock().insert(content.0, bytes);
-        Ok(())
+    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> BlobAnswer<()> {
+        answer(self.ensure_there().and_then(|()| {
+            if *self.refused.lock() == Some(content.0) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            self.contents.lock().insert(content.0, bytes);
+            Ok(())
+        }))
     }
 
-    fn has_mark(&self) -> io::Result<bool> {
-        self.ensure_there()?;
-        Ok(self.has_mark.load(Ordering::Relaxed))
+    fn has_mark(&self) -> BlobAnswer<bool> {
+        let has_mark = || self.has_mark.load(Ordering::Relaxed);
+        answer(self.ensure_there().map(|()| has_mark()))
     }
 
-    fn put_mark(&self) -> io::Result<()> {
-        self.ensure_there()?;
-        self.has_mark.store(true, Ordering::Relaxed);
-        Ok(())
+    fn put_mark(&self) -> BlobAnswer<()> {
+        let put = || self.has_mark.store(true, Ordering::Relaxed);
+        answer(self.ensure_there().map(|()| put()))
     }
+}
+
+fn answer<T: Send + 'static>(given: io::Result<T>) -> BlobAnswer<T> {
+    Box::pin(ready(given))
 }
 
 fn attached(dir: &Path, bucket: &Arc<Bucket>) -> Engine {
@@ -126,7 +133,7 @@ fn path_of(data: &Path, file: &CachedFile) -> PathBuf {
 }
 
 fn read(engine: &Engine, file: &CachedFile) -> crate::Result<Vec<u8>> {
-    let blob = engine.files().blob(file, Variant::Identity)?;
+    let blob = block_on(engine.files().fetch_blob(file, Variant::Identity))?;
     let blob = blob.expect("a content is its own variant");
     Ok(blob.bytes()[..file.size_bytes as usize].to_vec())
 }
@@ -248,7 +255,7 @@ fn what_the_second_home_does_not_have_is_lost_and_so_is_another_content() {
         let lost = read(&engine, file);
         assert!(matches!(lost, Err(Error::Corrupt { .. })), "{lost:?}");
     }
-    engine.files().forget_content(files[0].content).unwrap();
+    block_on(engine.files().forget_content(files[0].content)).unwrap();
     store(&engine, 1).unwrap();
     upload(&engine).unwrap();
     assert!(bucket.has(&files[0]), "stored anew, it is uploaded anew");
@@ -390,7 +397,7 @@ fn a_damaged_content_that_waits_is_found_and_forgotten() {
     assert_eq!(engine.verify(false).unwrap().len(), 1);
     let lost = read(&engine, &file);
     assert!(matches!(lost, Err(Error::Corrupt { .. })), "{lost:?}");
-    engine.files().forget_content(file.content).unwrap();
+    block_on(engine.files().forget_content(file.content)).unwrap();
     assert!(!upload(&engine).unwrap());
     assert_eq!(engine.stats().unwrap().waiting_uploads, 0);
     store(&engine, 1).unwrap();

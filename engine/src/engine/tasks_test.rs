@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::test_support::{after, id, import, now, open, open_with, title_of};
+use crate::block_on::block_on;
 use crate::disk::{Disk, Fault, Faulty};
 use crate::error::Error;
 use crate::limits::{
@@ -33,7 +34,7 @@ fn leave_orphan(engine: &Engine, data: &Path, content: &str) -> PathBuf {
     let file = store(engine, 99, content);
     let path = path_of(data, &file);
     let bytes = std::fs::read(&path).unwrap();
-    engine.files().forget_content(file.content).unwrap();
+    block_on(engine.files().forget_content(file.content)).unwrap();
     std::fs::write(&path, bytes).unwrap();
     path
 }
@@ -99,7 +100,7 @@ fn a_folder_of_files_that_is_away_forgets_and_sweeps_nothing() {
     std::fs::rename(data.join("blobs"), &away).unwrap();
     let engine = open(&data);
     assert!(engine.files().blob(&file, Variant::Identity).is_err());
-    let refused = engine.files().forget_content(file.content).unwrap_err();
+    let refused = block_on(engine.files().forget_content(file.content)).unwrap_err();
     assert!(refused.to_string().contains("mounted"), "{refused}");
     assert!(engine.maintain(now()).is_err(), "the sweep says so, too");
     assert!(!engine.verify(false).unwrap().is_empty());
@@ -353,7 +354,7 @@ fn what_an_import_brought_is_neither_evicted_nor_counted() {
             kind: FileKind::Srt,
         })
         .collect();
-    engine.files().bring(&files).unwrap();
+    block_on(engine.files().bring(&files)).unwrap();
     let is_kept = || {
         releases.iter().zip(&contents).all(|(release, content)| {
             let file = engine.files().cached_file(release).unwrap();

@@ -2,6 +2,7 @@
 
 use parking_lot::Mutex;
 
+use crate::block_on::block_on;
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::limits::{UPLOADS_BATCH_MAX, UPLOADS_FAILED_MAX};
@@ -14,7 +15,8 @@ pub(crate) struct UploadQueue {
 }
 
 impl UploadQueue {
-    /// Uploads some of the queued blobs. Returns true if more are queued.
+    /// Uploads some of the queued blobs. Returns true if more are queued. The thread, which does
+    /// nothing else, waits for each.
     ///
     /// Errors: the first one. The other blobs were tried all the same, unless several failed in a
     /// row: then the second home is away. Failed ones stay queued.
@@ -52,7 +54,7 @@ impl UploadQueue {
 
 fn upload(database: &Database, content: &ContentHash) -> Result<()> {
     match database.blobs.read(content) {
-        Ok(Some(bytes)) => return database.second_home.upload(content, bytes),
+        Ok(Some(bytes)) => return block_on(database.second_home.upload(content, bytes)),
         // Deleted before its turn, or lost, or damaged.
         Ok(None) | Err(Error::Corrupt { .. }) => {}
         Err(error) => return Err(error),

@@ -29,8 +29,15 @@ pub(crate) trait ChangeLog: Send + Sync {
     /// Begins a change of the state. Waits for the own disk, and for no other machine.
     fn submit_state(&self, events: Vec<StateEvent>) -> PendingChange;
 
+    /// Begins a change of the state by events that stand by themselves, in as many frames as they
+    /// need.
+    fn submit_each(&self, events: Vec<StateEvent>) -> Vec<PendingChange>;
+
     /// Changes records; returns an outcome for each event.
     fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>>;
+
+    /// Begins a change of records, as [`ChangeLog::submit_state`] does.
+    fn submit_catalog(&self, events: Vec<CatalogEvent>) -> PendingChange<CatalogOutcome>;
 
     /// Puts many records, each once; calls `progress` with the number of those that are durable.
     fn import(

@@ -130,8 +130,20 @@ impl ChangeLog for LocalLog {
         PendingChange::made(self.change_state(events))
     }
 
+    fn submit_each(&self, events: Vec<StateEvent>) -> Vec<PendingChange> {
+        // No events are no transaction.
+        if events.is_empty() {
+            return Vec::new();
+        }
+        vec![self.submit_state(events)]
+    }
+
     fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
         self.catalog.commit(events)
+    }
+
+    fn submit_catalog(&self, events: Vec<CatalogEvent>) -> PendingChange<CatalogOutcome> {
+        PendingChange::made(self.change_catalog(events))
     }
 
     fn import(

@@ -5,41 +5,47 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::ticket::{ChangeTicket, of_state};
+use super::ticket::{ChangeTicket, EventOutcome};
 use crate::error::Result;
 use crate::state::Outcome;
 
-/// Changes of the state on their way, from [`Engine::submit`](crate::Engine::submit).
+/// Changes on their way: those of the state from [`Engine::submit`](crate::Engine::submit).
 ///
 /// A future of their outcomes, or of an error of [`Engine::apply`](crate::Engine::apply). It is
 /// ready when the changes are durable and readers here see them. Dropped before, it stops nothing.
 #[must_use = "the outcomes say if the changes were made"]
-pub struct PendingChange(ChangeProgress);
+pub struct PendingChange<T = Outcome>(ChangeProgress<T>);
 
-enum ChangeProgress {
+enum ChangeProgress<T> {
     /// The change was made, or refused, when it was submitted.
-    Made(Ready<Result<Vec<Outcome>>>),
-    /// A thread appends it to a shared log, another one applies it.
-    Logged(Arc<ChangeTicket>),
+    Made(Ready<Result<Vec<T>>>),
+    /// A thread appends it to a shared log, another one applies it. With the choice of the outcomes
+    /// of its kind.
+    Logged(Arc<ChangeTicket>, fn(Vec<EventOutcome>) -> Vec<T>),
 }
 
-impl PendingChange {
-    pub(crate) fn made(outcomes: Result<Vec<Outcome>>) -> Self {
+impl<T> PendingChange<T> {
+    pub(crate) fn made(outcomes: Result<Vec<T>>) -> Self {
         Self(ChangeProgress::Made(std::future::ready(outcomes)))
     }
 
-    pub(super) fn logged(ticket: Arc<ChangeTicket>) -> Self {
-        Self(ChangeProgress::Logged(ticket))
+    pub(super) fn logged(
+        ticket: Arc<ChangeTicket>,
+        outcomes: fn(Vec<EventOutcome>) -> Vec<T>,
+    ) -> Self {
+        Self(ChangeProgress::Logged(ticket, outcomes))
     }
 }
 
-impl Future for PendingChange {
-    type Output = Result<Vec<Outcome>>;
+impl<T> Future for PendingChange<T> {
+    type Output = Result<Vec<T>>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            ChangeProgress::Made(outcomes) => Pin::new(outcomes).poll(task),
-            ChangeProgress::Logged(ticket) => ticket.poll(task).map(|it| it.map(of_state)),
+            ChangeProgress::Made(made) => Pin::new(made).poll(task),
+            ChangeProgress::Logged(ticket, outcomes) => {
+                ticket.poll(task).map(|given| given.map(*outcomes))
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use super::shared::{
     another_epoch, must_join_again, unavailable,
 };
 use super::snapshot::{SnapshotSummary, write_rows};
-use super::ticket::{ChangeTicket, EventOutcome, bytes_of, repeat};
+use super::ticket::{ChangeTicket, EventOutcome, bytes_of, of_state, repeat};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
 use crate::log_rows::{
@@ -362,7 +362,7 @@ impl Replica {
     /// Begins what [`Replica::dismiss`] does, without outcomes: [`Replica::knows`] tells then.
     pub fn submit_dismissal(&self, node: NodeId, as_of: u64) -> PendingChange {
         let departure = Departure { node, as_of };
-        PendingChange::logged(self.enqueue(vec![Event::Departure(departure)]))
+        PendingChange::logged(self.enqueue(vec![Event::Departure(departure)]), of_state)
     }
 
     /// Returns true if a node has given a beat and has not left.

@@ -26,31 +26,31 @@ impl ChangeLog for Replica {
 
     fn change_each(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
         let mut outcomes = Vec::with_capacity(events.len());
-        let (mut part, mut part_bytes) = (Vec::new(), 0);
-        for event in events.into_iter().map(Event::State) {
-            let bytes = bytes_of(&event);
-            if FRAME_BYTES_MAX / 2 < part_bytes + bytes && !part.is_empty() {
-                outcomes.extend(of_state(self.change(std::mem::take(&mut part))?));
-                part_bytes = 0;
-            }
-            part_bytes += bytes;
-            part.push(event);
-        }
-        // No events are no frame.
-        if !part.is_empty() {
-            outcomes.extend(of_state(self.change(part)?));
+        for frame in frames_of(events) {
+            outcomes.extend(of_state(self.change(frame)?));
         }
         Ok(outcomes)
     }
 
     fn submit_state(&self, events: Vec<StateEvent>) -> PendingChange {
         let events = events.into_iter().map(Event::State).collect();
-        PendingChange::logged(self.enqueue(events))
+        PendingChange::logged(self.enqueue(events), of_state)
+    }
+
+    fn submit_each(&self, events: Vec<StateEvent>) -> Vec<PendingChange> {
+        let frames = frames_of(events).into_iter();
+        let submitted = frames.map(|frame| PendingChange::logged(self.enqueue(frame), of_state));
+        submitted.collect()
     }
 
     fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
         let events = events.into_iter().map(Event::Catalog).collect();
         self.change(events).map(of_catalog)
+    }
+
+    fn submit_catalog(&self, events: Vec<CatalogEvent>) -> PendingChange<CatalogOutcome> {
+        let events = events.into_iter().map(Event::Catalog).collect();
+        PendingChange::logged(self.enqueue(events), of_catalog)
     }
 
     fn import(
@@ -68,6 +68,26 @@ impl ChangeLog for Replica {
     fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary> {
         Self::write_snapshot(self, out)
     }
+}
+
+/// The frames that events which stand by themselves need; none for no events.
+fn frames_of(events: Vec<StateEvent>) -> Vec<Vec<Event>> {
+    let mut frames: Vec<Vec<Event>> = Vec::new();
+    let mut last_bytes = 0;
+    for event in events.into_iter().map(Event::State) {
+        let bytes = bytes_of(&event);
+        match frames.last_mut() {
+            Some(last) if last_bytes + bytes <= FRAME_BYTES_MAX / 2 => {
+                last_bytes += bytes;
+                last.push(event);
+            }
+            _ => {
+                last_bytes = bytes;
+                frames.push(vec![event]);
+            }
+        }
+    }
+    frames
 }
 
 /// Frames of an import that are on their way, and what comes into the next one.

@@ -31,8 +31,9 @@ struct ReceivedFile {
     content: Vec<u8>,
 }
 
-/// Stores the files in a body, in batches. Returns their number.
-pub(super) fn bring_all(
+/// Stores the files in a body, in batches. Returns their number. Blocks the thread that polls for
+/// the client and the disk; waits for other machines as a task.
+pub(super) async fn bring_all(
     service: &Arc<Service>,
     frames: &mut FrameReader<PieceReader>,
 ) -> Result<u64, BringingError> {
@@ -42,12 +43,12 @@ pub(super) fn bring_all(
         batch.push(received(&header, content)?);
         count += 1;
         if batch.len() == BROUGHT_FILES_MAX || BROUGHT_BATCH_BYTES <= batch_bytes {
-            bring(service, &batch)?;
+            bring(service, &batch).await?;
             batch.clear();
             batch_bytes = 0;
         }
     }
-    bring(service, &batch)?;
+    bring(service, &batch).await?;
     Ok(count)
 }
 
@@ -64,7 +65,7 @@ fn received(header: &BroughtHeader, content: Vec<u8>) -> Result<ReceivedFile, Br
     }
 }
 
-fn bring(service: &Arc<Service>, batch: &[ReceivedFile]) -> subcat_engine::Result<()> {
+async fn bring(service: &Arc<Service>, batch: &[ReceivedFile]) -> subcat_engine::Result<()> {
     let files: Vec<BroughtFile<'_>> = batch
         .iter()
         .map(|file| BroughtFile {
@@ -73,5 +74,5 @@ fn bring(service: &Arc<Service>, batch: &[ReceivedFile]) -> subcat_engine::Resul
             kind: file.kind,
         })
         .collect();
-    service.engine.files().bring(&files)
+    service.engine.files().bring(&files).await
 }

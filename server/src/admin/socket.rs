@@ -111,9 +111,9 @@ async fn bringing(service: Arc<Service>, request: Request<Incoming>) -> Response
     let received = received_body(request.into_body(), &service.control);
     let control = service.control.clone();
     // Not among transfers: the import that waits for it has a place there.
-    let stored = control.run(WorkKind::Administration, move || {
+    let stored = control.run_waiting(WorkKind::Administration, async move {
         let started = service.clock.now();
-        let stored = bring_all(&service, &mut FrameReader::new(received));
+        let stored = bring_all(&service, &mut FrameReader::new(received)).await;
         trace(&service, "bring".into(), started, stored.is_err());
         stored
     });

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use subcat_engine::{
-    CachedFile, ChoiceRecord, ContentHash, Engine, FileFacts, FileKind, Number, Record, RecordId,
-    ReleaseId, TextCandidate, TextRequest, Timestamp, Variant, VideoType, choose_text, error_chain,
-    listed_numbers,
+    Blob, CachedFile, ChoiceRecord, ContentHash, Engine, FileFacts, FileKind, Number, Record,
+    RecordId, ReleaseId, TextCandidate, TextRequest, Timestamp, Variant, VideoType, choose_text,
+    error_chain, listed_numbers,
 };
 use tokio::sync::Semaphore;
 
@@ -94,7 +94,7 @@ impl TextFiles {
     ) -> Result<MadeText, TextError> {
         let subject = (source.file.content, source.id, query);
         let work = || {
-            let making = self.decode(move |engine| make(engine, &source, &wanted));
+            let making = self.decode(source, move |open| open.make(&wanted));
             let (engine, control) = (Arc::clone(&self.engine), self.control.clone());
             async move {
                 match making.await? {
@@ -117,25 +117,28 @@ impl TextFiles {
 
     /// The texts of a stored file, with season and episode for records of episodes.
     pub(super) async fn list(&self, source: TextSource) -> Result<Vec<ListedText>, TextError> {
-        self.decode(move |engine| list(engine, &source)).await
+        self.decode(source, OpenSource::list).await
     }
 
-    /// Runs work on a blocking thread, once a decoder's permit is free.
+    /// Runs work on a source on a blocking thread, once it is here and a decoder's permit is free:
+    /// a source that comes from object storage keeps no decoder from others.
     fn decode<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Engine) -> Result<T, TextError> + Send + 'static,
+        source: TextSource,
+        work: impl FnOnce(&OpenSource) -> Result<T, TextError> + Send + 'static,
     ) -> impl Future<Output = Result<T, TextError>> + Send + 'static {
         let (engine, control) = (Arc::clone(&self.engine), self.control.clone());
         let decoders = Arc::clone(&self.decoders);
+        let job = async move {
+            let blob = stored(&engine, &source.file, Variant::Identity).await;
+            let blob = blob.map_err(TextError::Stored)?;
+            let blob = blob.ok_or(TextError::Stored(VariantError::Unusable))?;
+            let permit = decoders.acquire_owned().await;
+            let _decoding = permit.map_err(|_| TextError::Internal)?;
+            work(&OpenSource::read(engine, source, &blob)?)
+        };
         async move {
-            let Ok(permit) = decoders.acquire_owned().await else {
-                return Err(TextError::Internal);
-            };
-            let job = move || {
-                let _decoding = permit;
-                work(&engine)
-            };
-            let done = control.run(WorkKind::Decoding, job).await;
+            let done = control.run_waiting(WorkKind::Decoding, job).await;
             done.unwrap_or(Err(TextError::Internal))
         }
     }
@@ -149,30 +152,104 @@ struct SourceText<'a> {
     entry_idx: Option<usize>,
 }
 
-/// The stored content of a source, and its record.
+/// A source with its stored content and its record.
 struct OpenSource {
+    engine: Arc<Engine>,
+    source: TextSource,
     record: Record,
     content: Bytes,
 }
 
 impl OpenSource {
-    fn open(engine: &Engine, source: &TextSource) -> Result<Self, TextError> {
+    fn read(engine: Arc<Engine>, source: TextSource, blob: &Blob) -> Result<Self, TextError> {
         let record = engine
             .catalog()
             .stored_record(source.id)
             .map_err(|error| internal(&error))?;
         let record = record.ok_or(TextError::RecordNotFound)?;
-        let blob = stored(engine, &source.file, Variant::Identity).map_err(TextError::Stored)?;
-        let blob = blob.ok_or(TextError::Stored(VariantError::Unusable))?;
-        let content = read(&blob).map_err(|error| {
+        let content = read(blob).map_err(|error| {
             tracing::error!(%error, content = %source.file.content, "a stored file cannot be read");
             TextError::Stored(VariantError::Unusable)
         })?;
-        Ok(Self { record, content })
+        Ok(Self {
+            engine,
+            source,
+            record,
+            content,
+        })
     }
 
-    fn archive(&self, source: &TextSource) -> Option<Archive<'_>> {
-        Archive::read(&self.content, source.file.kind)
+    fn archive(&self) -> Option<Archive<'_>> {
+        Archive::read(&self.content, self.source.file.kind)
+    }
+
+    /// Makes the text that a request means.
+    fn make(&self, wanted: &TextDownload) -> Result<Making, TextError> {
+        let source = &self.source;
+        let archive = self.archive();
+        let texts = texts(source, archive.as_ref())?;
+        let text = chosen(&texts, wanted, &self.record).ok_or(TextError::NotInArchive)?;
+        let name = text_name(text.path, wanted).ok_or(TextError::NotInArchive)?;
+        let made = |file: CachedFile| MadeText {
+            file: CachedFile {
+                // A result is due for a refetch when its source is.
+                refetch_at: source.file.refetch_at,
+                ..file
+            },
+            name: name.clone(),
+            content_type: content_type(wanted.format),
+        };
+        if text.entry_idx.is_none() && wanted.encoding.is_none() {
+            return Ok(Making::Made(made(source.file.clone())));
+        }
+        let language = self.record.language.primary();
+        let release = made_release(source, text.entry_idx, wanted, &language);
+        let release = release.ok_or(TextError::Internal)?;
+        let files = self.engine.files();
+        if let Some(known) = files.cached_file(&release)
+            && files.has_content(known.content)
+        {
+            return Ok(Making::Made(made(known)));
+        }
+        let unpacked = match (&archive, text.entry_idx) {
+            (Some(archive), Some(idx)) => {
+                let unpacked = unpack_text(archive, idx);
+                unpacked.map_err(|error| extraction(source, error))?.into()
+            }
+            _ => self.content.clone(),
+        };
+        let content = match wanted.encoding {
+            Some(encoding) => encoded(&unpacked, &language, encoding, wanted.format)?.into(),
+            None => unpacked,
+        };
+        // What changes nothing is not stored under another name.
+        if text.entry_idx.is_none() && wanted.format.is_none() && content == self.content {
+            return Ok(Making::Made(made(source.file.clone())));
+        }
+        Ok(Making::Unstored(UnstoredText {
+            release,
+            content,
+            refetch_at: source.file.refetch_at,
+            content_type: content_type(wanted.format),
+            name,
+        }))
+    }
+
+    /// Lists the texts.
+    fn list(&self) -> Result<Vec<ListedText>, TextError> {
+        let archive = self.archive();
+        let texts = texts(&self.source, archive.as_ref())?;
+        let paths: Vec<&str> = texts.iter().map(|text| text.path).collect();
+        let record_season = self.record.season.map(Number::get);
+        let numbers = listed_numbers(&paths, record_season);
+        let is_episode = self.record.video_type == VideoType::Episode;
+        let listed = texts.iter().zip(numbers).map(|(text, numbers)| ListedText {
+            name: text.path.to_owned(),
+            size_bytes: text.size_bytes,
+            season: numbers.season.filter(|_| is_episode),
+            episode: numbers.episode.filter(|_| is_episode),
+        });
+        Ok(listed.collect())
     }
 }
 
@@ -235,73 +312,6 @@ async fn store(engine: Arc<Engine>, text: UnstoredText) -> Result<MadeText, Text
         name: text.name,
         content_type: text.content_type,
     })
-}
-
-fn make(engine: &Engine, source: &TextSource, wanted: &TextDownload) -> Result<Making, TextError> {
-    let open = OpenSource::open(engine, source)?;
-    let archive = open.archive(source);
-    let texts = texts(source, archive.as_ref())?;
-    let text = chosen(&texts, wanted, &open.record).ok_or(TextError::NotInArchive)?;
-    let name = text_name(text.path, wanted).ok_or(TextError::NotInArchive)?;
-    let made = |file: CachedFile| MadeText {
-        file: CachedFile {
-            // A result is due for a refetch when its source is.
-            refetch_at: source.file.refetch_at,
-            ..file
-        },
-        name: name.clone(),
-        content_type: content_type(wanted.format),
-    };
-    if text.entry_idx.is_none() && wanted.encoding.is_none() {
-        return Ok(Making::Made(made(source.file.clone())));
-    }
-    let language = open.record.language.primary();
-    let release = made_release(source, text.entry_idx, wanted, &language);
-    let release = release.ok_or(TextError::Internal)?;
-    if let Some(known) = engine.files().cached_file(&release)
-        && engine.files().has_content(known.content)
-    {
-        return Ok(Making::Made(made(known)));
-    }
-    let unpacked = match (&archive, text.entry_idx) {
-        (Some(archive), Some(idx)) => {
-            let unpacked = unpack_text(archive, idx);
-            unpacked.map_err(|error| extraction(source, error))?.into()
-        }
-        _ => open.content.clone(),
-    };
-    let content = match wanted.encoding {
-        Some(encoding) => encoded(&unpacked, &language, encoding, wanted.format)?.into(),
-        None => unpacked,
-    };
-    // What changes nothing is not stored under another name.
-    if text.entry_idx.is_none() && wanted.format.is_none() && content == open.content {
-        return Ok(Making::Made(made(source.file.clone())));
-    }
-    Ok(Making::Unstored(UnstoredText {
-        release,
-        content,
-        refetch_at: source.file.refetch_at,
-        content_type: content_type(wanted.format),
-        name,
-    }))
-}
-
-fn list(engine: &Engine, source: &TextSource) -> Result<Vec<ListedText>, TextError> {
-    let open = OpenSource::open(engine, source)?;
-    let archive = open.archive(source);
-    let texts = texts(source, archive.as_ref())?;
-    let paths: Vec<&str> = texts.iter().map(|text| text.path).collect();
-    let record_season = open.record.season.map(Number::get);
-    let numbers = listed_numbers(&paths, record_season);
-    let is_episode = open.record.video_type == VideoType::Episode;
-    let listed = texts.iter().zip(numbers).map(|(text, numbers)| ListedText {
-        name: text.path.to_owned(),
-        size_bytes: text.size_bytes,
-        season: numbers.season.filter(|_| is_episode),
-        episode: numbers.episode.filter(|_| is_episode),
-    });
-    Ok(listed.collect())
 }
 
 /// The text that a request means.

@@ -60,8 +60,8 @@ impl FileVariants {
                 Variant::Identity => WorkKind::Opening,
                 Variant::Gzip | Variant::Brotli => WorkKind::Decoding,
             };
-            let job = move || {
-                let ready = make_ready(&engine, &file, variant);
+            let job = async move {
+                let ready = make_ready(&engine, &file, variant).await;
                 if let Ok(None) = ready {
                     useless.lock().insert(file.content, variant);
                 }
@@ -69,7 +69,7 @@ impl FileVariants {
             };
             let control = self.control.clone();
             async move {
-                let ready = control.run(kind, job).await;
+                let ready = control.run_waiting(kind, job).await;
                 ready.unwrap_or(Err(VariantError::Unusable))
             }
         };
@@ -88,7 +88,7 @@ impl FileVariants {
     }
 }
 
-fn make_ready(
+async fn make_ready(
     engine: &Engine,
     file: &CachedFile,
     variant: Variant,
@@ -99,11 +99,12 @@ fn make_ready(
             VariantError::Unusable
         })
     };
-    let blob = stored(engine, file, variant)?;
+    let blob = stored(engine, file, variant).await?;
     if let Some(blob) = blob {
         return status_and_body(open(blob).map(Some));
     }
-    let plain = stored(engine, file, Variant::Identity)?.ok_or(VariantError::Unusable)?;
+    let plain = stored(engine, file, Variant::Identity).await?;
+    let plain = plain.ok_or(VariantError::Unusable)?;
     let compressed = read(&plain).and_then(|content| compress(&content, variant));
     let compressed = match compressed {
         Ok(compressed) if (compressed.len() as u64) < plain.size_bytes() => compressed,
@@ -123,36 +124,28 @@ fn make_ready(
     }
 }
 
-pub(super) fn stored(
+/// Opens a stored file; `None` when the variant has not been made. The task waits for one that is
+/// in object storage. What turns out to be lost or damaged is forgotten, such that it is fetched
+/// again (API.md 7.2).
+pub(super) async fn stored(
     engine: &Engine,
     file: &CachedFile,
     variant: Variant,
 ) -> Result<Option<Arc<Blob>>, VariantError> {
-    stored_file(engine, file, variant).map_err(|error| {
-        let is_away = matches!(error, Error::Source { .. });
-        let error = error_chain(&error);
-        tracing::error!(error, content = %file.content, "a stored file cannot be opened");
-        if is_away {
-            VariantError::Away
-        } else {
-            VariantError::Unusable
-        }
-    })
-}
-
-/// Opens a stored file; `None` when the variant has not been made. What turns out to be lost or
-/// damaged is forgotten, such that it is fetched again (API.md 7.2).
-fn stored_file(
-    engine: &Engine,
-    file: &CachedFile,
-    variant: Variant,
-) -> Result<Option<Arc<Blob>>, Error> {
-    engine.files().blob(file, variant).inspect_err(|error| {
-        if matches!(error, Error::Corrupt { .. })
-            && let Err(error) = engine.files().forget_content(file.content)
-        {
-            tracing::error!(%error, content = %file.content, "a lost file cannot be forgotten");
-        }
+    let error = match engine.files().fetch_blob(file, variant).await {
+        Ok(opened) => return Ok(opened),
+        Err(error) => error,
+    };
+    let text = error_chain(&error);
+    tracing::error!(error = text, content = %file.content, "a stored file cannot be opened");
+    if matches!(error, Error::Corrupt { .. })
+        && let Err(error) = engine.files().forget_content(file.content).await
+    {
+        tracing::error!(%error, content = %file.content, "a lost file cannot be forgotten");
+    }
+    Err(match error {
+        Error::Source { .. } => VariantError::Away,
+        _ => VariantError::Unusable,
     })
 }
 

@@ -20,8 +20,10 @@ mod postgres_exchange;
 #[cfg(feature = "postgres")]
 mod postgres_log;
 mod snapshot_place;
+mod truncation;
 
 pub use address::{LogAddress, open_exchange, open_log};
 pub use exchange::{Exchange, MessageKind};
 pub use open_log_error::OpenLogError;
 pub use snapshot_place::{SnapshotPlace, SnapshotPlaceError};
+pub use truncation::truncate_log;

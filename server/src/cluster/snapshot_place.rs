@@ -1,9 +1,9 @@
 //! Places of the snapshots of a cluster: a folder, or the bucket of files.
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter};
 #[cfg(feature = "s3")]
-use std::io::{BufReader, Write};
+use std::io::BufReader;
+use std::io::{self, BufWriter};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,8 @@ use crate::upstream::ObjectStorage;
 /// End of the name of a snapshot.
 const ENDING: &str = ".snapshot";
 
-/// A place of snapshots.
+/// A place of snapshots. Its methods block the thread that polls for the disk, and wait for the
+/// bucket as tasks.
 pub enum SnapshotPlace {
     /// A folder.
     Folder(PathBuf),
@@ -73,7 +74,7 @@ impl SnapshotPlace {
     }
 
     /// Writes a snapshot of an engine. It is under its name only when it is whole.
-    pub fn write(
+    pub async fn write(
         &self,
         engine: &Engine,
         scratch: &Path,
@@ -86,35 +87,41 @@ impl SnapshotPlace {
             Self::Bucket(..) => scratch,
         };
         let partial = folder.join(format!(".snapshot-{}.partial", std::process::id()));
-        let written = write_file(engine, &partial);
-        let placed = written.and_then(|summary| {
-            let name = name_of(summary.epoch, summary.seq);
-            match self {
-                Self::Folder(folder) => {
-                    let path = folder.join(name);
-                    std::fs::rename(&partial, &path).map_err(|error| place_error(&path, error))?;
-                }
-                #[cfg(feature = "s3")]
-                Self::Bucket(storage, folder) => {
-                    let file =
-                        File::open(&partial).map_err(|error| place_error(&partial, error))?;
-                    storage
-                        .upload(&format!("{folder}/{name}"), &mut BufReader::new(file))
-                        .map_err(|error| io_error(name, error))?;
-                }
-            }
-            Ok(summary)
-        });
+        let placed = match write_file(engine, &partial) {
+            Ok(summary) => self.place(&partial, &summary).await.map(|()| summary),
+            Err(error) => Err(error),
+        };
         // Moved, or no longer needed.
         let _ = std::fs::remove_file(&partial);
         placed
     }
 
+    /// Gives a file its place under its name.
+    async fn place(
+        &self,
+        partial: &Path,
+        summary: &SnapshotSummary,
+    ) -> Result<(), SnapshotPlaceError> {
+        let name = name_of(summary.epoch, summary.seq);
+        match self {
+            Self::Folder(folder) => {
+                let path = folder.join(name);
+                std::fs::rename(partial, &path).map_err(|error| place_error(&path, error))
+            }
+            #[cfg(feature = "s3")]
+            Self::Bucket(storage, folder) => {
+                let file = File::open(partial).map_err(|error| place_error(partial, error))?;
+                let uploaded = storage.upload(&format!("{folder}/{name}"), BufReader::new(file));
+                uploaded.await.map_err(|error| io_error(name, error))
+            }
+        }
+    }
+
     /// The newest snapshot of an epoch, as a file: in the folder, or downloaded to `scratch`.
-    pub fn newest(&self, epoch: u64, scratch: &Path) -> Result<PathBuf, SnapshotPlaceError> {
+    pub async fn newest(&self, epoch: u64, scratch: &Path) -> Result<PathBuf, SnapshotPlaceError> {
         #[cfg(not(feature = "s3"))]
         let _ = scratch;
-        let names = self.names()?;
+        let names = self.names().await?;
         let prefix = prefix_of(epoch);
         // Numbers have as many digits as the largest: the last name is the newest.
         let newest = names.into_iter().rfind(|name| name.starts_with(&prefix));
@@ -125,11 +132,9 @@ impl SnapshotPlace {
             Self::Folder(folder) => Ok(folder.join(newest)),
             #[cfg(feature = "s3")]
             Self::Bucket(storage, folder) => {
-                let file = create_private(scratch)?;
-                let mut file = BufWriter::new(file);
+                let file = BufWriter::new(create_private(scratch)?);
                 let name = format!("{folder}/{newest}");
-                let downloaded = storage.download(&name, &mut file);
-                let downloaded = downloaded.and_then(|()| file.flush());
+                let downloaded = storage.download(&name, file).await;
                 downloaded.map_err(|error| io_error(name, error))?;
                 Ok(scratch.to_owned())
             }
@@ -137,9 +142,9 @@ impl SnapshotPlace {
     }
 
     /// Entries of the log that the snapshots of an epoch were taken at, ascending.
-    pub fn entries(&self, epoch: u64) -> Result<Vec<u64>, SnapshotPlaceError> {
+    pub async fn entries(&self, epoch: u64) -> Result<Vec<u64>, SnapshotPlaceError> {
         let prefix = prefix_of(epoch);
-        let names = self.names()?;
+        let names = self.names().await?;
         let entries = names.iter().filter_map(|name| {
             let number = name.strip_prefix(&prefix)?.strip_suffix(ENDING)?;
             number.parse().ok()
@@ -149,8 +154,8 @@ impl SnapshotPlace {
 
     /// Removes all snapshots of an epoch but the newest ones, the oldest first; returns how many.
     /// Those of other logs stay: they may be of another cluster.
-    pub fn keep_newest(&self, epoch: u64, count: usize) -> Result<u64, SnapshotPlaceError> {
-        let mut names = self.names()?;
+    pub async fn keep_newest(&self, epoch: u64, count: usize) -> Result<u64, SnapshotPlaceError> {
+        let mut names = self.names().await?;
         let prefix = prefix_of(epoch);
         names.retain(|name| name.starts_with(&prefix));
         names.truncate(names.len().saturating_sub(count));
@@ -163,7 +168,7 @@ impl SnapshotPlace {
                 #[cfg(feature = "s3")]
                 Self::Bucket(storage, folder) => {
                     let name = format!("{folder}/{name}");
-                    let removed = storage.remove(&name);
+                    let removed = storage.remove(&name).await;
                     removed.map_err(|error| io_error(name, error))?;
                 }
             }
@@ -171,7 +176,7 @@ impl SnapshotPlace {
         Ok(names.len() as u64)
     }
 
-    fn names(&self) -> Result<Vec<String>, SnapshotPlaceError> {
+    async fn names(&self) -> Result<Vec<String>, SnapshotPlaceError> {
         let mut names = match self {
             Self::Folder(folder) => {
                 let mut names = Vec::new();
@@ -187,6 +192,7 @@ impl SnapshotPlace {
             #[cfg(feature = "s3")]
             Self::Bucket(storage, folder) => storage
                 .names(folder)
+                .await
                 .map_err(|error| io_error("files.s3", error))?,
         };
         names.retain(|name| name.ends_with(ENDING) && !name.starts_with('.'));

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::Access as Permission;
 use rustix::io::Errno;
-use subcat_engine::{Disk, Engine, Error, Finding, NodeId, Options, Real, StoreKind, salvage};
+use subcat_engine::{
+    Disk, Engine, Error, Finding, NodeId, Options, Real, StoreKind, block_on, salvage,
+};
 
 use super::context::now;
 use super::error::{CommandError, say};
@@ -15,7 +17,6 @@ use super::output::Reply;
 use crate::admin::{Client, SOCKET_NAME};
 use crate::config::Config;
 use crate::ops::{Operation, Operations, to_json};
-use crate::runtime::block_on;
 use crate::service::{Actor, Credentials};
 
 /// Pause before a data directory that is in use is tried again.

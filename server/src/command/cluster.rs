@@ -8,7 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use subcat_engine::{
-    Engine, Log, LogPosition, LogState, NodeId, ReadError, SnapshotSummary, error_chain, next_epoch,
+    Engine, Log, LogPosition, LogState, NodeId, ReadError, SnapshotSummary, block_on, error_chain,
+    next_epoch,
 };
 
 use super::access::{Missing, execute_once, open_engine};
@@ -318,7 +319,7 @@ fn write_first_snapshot(
     place: &SnapshotPlace,
     engine: &Engine,
 ) -> Result<SnapshotWritten, CommandError> {
-    let summary = place.write(engine, &config.data.join("tmp"))?;
+    let summary = block_on(place.write(engine, &config.data.join("tmp")))?;
     engine.close()?;
     Ok(SnapshotWritten::new(engine.node(), &summary))
 }
@@ -342,7 +343,7 @@ fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
     if let Some(parent) = absolute.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    let newest = place.newest(state.epoch, &download);
+    let newest = block_on(place.newest(state.epoch, &download));
     let loaded = newest.map_err(CommandError::from).and_then(|path| {
         say("loading the newest snapshot");
         load(config, &staging, &path)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use subcat_engine::{
-    BROUGHT_FILES_MAX, BroughtFile, ContentHash, Engine, FileKind, ReleaseId, hash_of,
+    BROUGHT_FILES_MAX, BroughtFile, ContentHash, Engine, FileKind, ReleaseId, block_on, hash_of,
 };
 
 use super::access::Access;
@@ -153,7 +153,9 @@ impl<'a> FileStore<'a> {
             .collect();
         match self.place {
             StorePlace::DryRun => Ok(()),
-            StorePlace::Engine(engine) => engine.files().bring(&files).map_err(io::Error::other),
+            StorePlace::Engine(engine) => {
+                block_on(engine.files().bring(&files)).map_err(io::Error::other)
+            }
             StorePlace::Server(client) => client.bring(&files).map_err(io::Error::other),
         }
     }

@@ -9,7 +9,7 @@ use subcat_engine::{Engine, NodeId, NodeStatus, SnapshotSummary};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
-use crate::cluster::{SnapshotPlace, SnapshotPlaceError, open_log};
+use crate::cluster::{SnapshotPlace, SnapshotPlaceError, open_log, truncate_log};
 use crate::config::Config;
 use crate::runtime::SystemClock;
 use crate::service::{ACCEPTS_NOTHING, ClusterNode, ClusterState};
@@ -143,13 +143,13 @@ impl Operation for WriteSnapshot {
         let position = engine.log_position();
         let position = position.ok_or(OperationRejection::NotInCluster)?;
         let folder = self.folder.map(PathBuf::from);
-        let write = || {
+        let write = async {
             let place = SnapshotPlace::of(config, folder)?;
-            let before = place.entries(position.epoch)?;
-            let summary = place.write(engine, &config.data.join("tmp"))?;
+            let before = place.entries(position.epoch).await?;
+            let summary = place.write(engine, &config.data.join("tmp")).await?;
             Ok::<_, SnapshotPlaceError>((place, before, summary))
         };
-        let (place, before, summary) = write().map_err(OperationRejection::Snapshot)?;
+        let (place, before, summary) = write.await.map_err(OperationRejection::Snapshot)?;
         let covered = before.into_iter().rfind(|entry| *entry < summary.seq);
         let running = operations.service.and_then(|service| service.cluster());
         // A node that is there and catches up reads on from what it has applied.
@@ -158,14 +158,14 @@ impl Operation for WriteSnapshot {
         if self.truncate
             && let Some(covered) = covered
         {
-            truncate(config, covered)?;
+            truncate(config, covered).await?;
         }
-        let removed = self
-            .keep
-            .map(|count| place.keep_newest(position.epoch, count.get()));
-        let removed = removed.transpose().map_err(OperationRejection::Snapshot)?;
+        let removed = match self.keep {
+            Some(count) => place.keep_newest(position.epoch, count.get()).await,
+            None => Ok(0),
+        };
         Ok(SnapshotWritten {
-            removed: removed.unwrap_or_default(),
+            removed: removed.map_err(OperationRejection::Snapshot)?,
             ..SnapshotWritten::new(position.node, &summary)
         })
     }
@@ -241,12 +241,10 @@ fn attach(engine: &Engine, config: &Config) -> Result<Arc<ClusterNode>, Operatio
 }
 
 /// Drops entries of the log.
-fn truncate(config: &Config, through: u64) -> Result<(), OperationRejection> {
-    let address = config.cluster.log.as_ref();
+async fn truncate(config: &Config, through: u64) -> Result<(), OperationRejection> {
+    let address = config.cluster.log.clone();
     let address = address.ok_or(OperationRejection::NotInCluster)?;
-    let log = open_log(address, &config.cluster.stream);
-    let log = log.map_err(|error| OperationRejection::NotTruncated(error.to_string()))?;
-    let truncated = log.truncate(through);
+    let truncated = truncate_log(address, config.cluster.stream.clone(), through).await;
     truncated.map_err(|error| OperationRejection::NotTruncated(error.to_string()))
 }
 

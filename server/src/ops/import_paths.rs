@@ -150,7 +150,7 @@ impl Operation for ForgetPaths {
         let ids: Vec<RecordId> = gone.difference(&kept).copied().collect();
         // The records first: a path that is still remembered is found missing again by the next
         // import.
-        let unknown = operations.engine.catalog().delete_records(&ids)?;
+        let unknown = operations.engine.catalog().submit_deletion(&ids).await?;
         files.forget_paths(self.folder, &self.paths)?;
         Ok(PathsForgotten {
             deleted: ids.len() - unknown.len(),

@@ -39,7 +39,8 @@ impl Operation for SetRecordActive {
 
     async fn execute(self, operations: &Operations<'_>) -> Result<RecordSet, OperationError> {
         let id = record_id(&self.id)?;
-        if !operations.engine.catalog().set_active(id, self.is_active)? {
+        let catalog = operations.engine.catalog();
+        if !catalog.submit_active(id, self.is_active).await? {
             return Err(OperationRejection::UnknownRecords(RecordIds(vec![id])).into());
         }
         Ok(RecordSet {
@@ -116,7 +117,7 @@ impl Operation for DeleteRecords {
             return Err(OperationRejection::UnknownRecords(RecordIds(missing)).into());
         }
         // Something else may have deleted one of them since: the transaction skips it.
-        let lost = operations.engine.catalog().delete_records(&ids)?;
+        let lost = operations.engine.catalog().submit_deletion(&ids).await?;
         if !lost.is_empty() {
             return Err(OperationRejection::LostRecords(RecordIds(lost)).into());
         }

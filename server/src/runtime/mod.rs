@@ -5,7 +5,6 @@
 //! connections of its own; slow work runs on the control runtime, which has its own threads.
 
 mod admin_listener;
-mod block_on;
 mod body;
 mod client_network;
 mod clock;
@@ -37,7 +36,6 @@ mod work_pools;
 mod worker;
 
 pub use admin_listener::{AdminListener, AdminServer, ask_socket};
-pub use block_on::block_on;
 pub use body::{Body, BodyRejection, Content, RequestBody};
 pub use client_network::ClientNetwork;
 pub use clock::{Clock, Moment, SystemClock};

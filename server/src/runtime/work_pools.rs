@@ -27,7 +27,7 @@ use crate::limits::{
 /// Time between two no-ops of a pool.
 const PROBE_PERIOD: Duration = Duration::from_secs(1);
 /// Time in which some job of a pool must end while a no-op waits. No job of prompt work takes as
-/// long: in a cluster the largest file takes a minute to object storage.
+/// long: they wait for the disk only, and decoders have limits of their own.
 pub(super) const STALL_LIMIT: Duration = Duration::from_secs(90);
 
 /// A kind of blocking work.
@@ -39,13 +39,14 @@ pub enum WorkKind {
     Changes,
     /// Compression of files, and looks into them.
     Decoding,
-    /// Opening of stored files, from object storage too.
+    /// Opening of stored files.
     Opening,
     /// Storing of files that were just fetched.
     Storing,
     /// Operations of the admin socket.
     Administration,
-    /// Imports and exports of the admin socket.
+    /// Imports and exports of the admin socket. Each keeps its thread until it ends, also while it
+    /// waits for its client or for the log of a cluster.
     Transfers,
     /// The text of `/metrics`.
     Metrics,
@@ -92,8 +93,8 @@ impl WorkKind {
         }
     }
 
-    /// True if every job ends by itself within a minute. The others wait for other machines, for
-    /// clients or for all of the data: a pool of these that is full is not at fault.
+    /// True if every job ends by itself within a minute. The others wait for clients, for all of
+    /// the data or, imports, for other machines: a pool of these that is full is not at fault.
     pub const fn is_prompt(self) -> bool {
         match self {
             Self::Pages | Self::Decoding | Self::Opening | Self::Storing | Self::Metrics => true,

@@ -327,11 +327,12 @@ impl AffectedKeys {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::{NewAccount, NewApiKey, NodeId, Options, Real, Role, Scopes, StoreKind};
+    use subcat_engine::{
+        NewAccount, NewApiKey, NodeId, Options, Real, Role, Scopes, StoreKind, block_on,
+    };
 
     use super::*;
     use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
-    use crate::runtime::block_on;
 
     fn now() -> Timestamp {
         Timestamp::parse("2026-05-03T12:00:00Z").unwrap()

@@ -11,12 +11,13 @@ use object_store::{
     BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig, WriteMultipart,
 };
 use parking_lot::Mutex;
-use subcat_engine::{BlobSource, ContentHash};
+use subcat_engine::{BlobAnswer, BlobSource, ContentHash};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time;
 
 use super::http_client::install_tls;
 use crate::config::S3Settings;
-use crate::limits::STORAGE_RETRIES_MAX;
+use crate::limits::{STORAGE_REQUESTS_MAX, STORAGE_RETRIES_MAX};
 use crate::runtime::Control;
 
 /// Time for a connection to the service.
@@ -25,10 +26,10 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 const PUT_LIMIT: Duration = Duration::from_secs(60);
 /// Bytes of a file that extend the time limit of its upload by a second.
 const PUT_BYTES_PER_SECOND: usize = 200 << 10;
-/// Time in which a waiting client gets its file. An outage shows within seconds, where the defaults
-/// of the library hide it for minutes.
+/// Time in which a waiting client gets its file, and before that a permit. An outage shows within
+/// seconds, where the defaults of the library hide it for minutes.
 const GET_LIMIT: Duration = Duration::from_secs(6);
-/// Time without requests after a failure: a caller blocks a thread that others need.
+/// Time without requests after a failure: clients get their files from upstream at once.
 const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 /// Bytes of a part of a large object.
 const PART_BYTES: usize = 8 << 20;
@@ -42,12 +43,20 @@ const MARK: &str = "mark";
 const NO_SUCH_KEY: &str = "NoSuchKey";
 
 /// A bucket. Contents lie in it as `blobs/<sha256>`.
+///
+/// Each request is a task: a service that hangs holds no thread.
 pub struct ObjectStorage {
     name: String,
-    store: Arc<dyn ObjectStore>,
-    /// Threads of its own, because its callers block threads of the control runtime, which the
-    /// look-up of a host's name would need.
+    bucket: Arc<Bucket>,
+    /// Runs the requests: a thread that waits for one may be outside of any runtime.
     runtime: Option<Control>,
+}
+
+/// State that all requests share: each may outlive the call that began it.
+struct Bucket {
+    store: Arc<dyn ObjectStore>,
+    /// Permits for requests of blobs.
+    permits: Semaphore,
     /// End of the pause after a failure.
     away_until: Mutex<Option<Instant>>,
 }
@@ -88,57 +97,60 @@ impl ObjectStorage {
     }
 
     fn over(name: String, store: Arc<dyn ObjectStore>) -> io::Result<Self> {
+        let bucket = Bucket {
+            store,
+            permits: Semaphore::new(STORAGE_REQUESTS_MAX),
+            away_until: Mutex::new(None),
+        };
         Ok(Self {
             name,
-            store,
+            bucket: Arc::new(bucket),
             runtime: Some(Control::start()?),
-            away_until: Mutex::new(None),
         })
     }
 
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
+    /// Begins a request, which continues even if its answer is dropped.
+    fn begin<T, R>(&self, request: impl FnOnce(Arc<Bucket>) -> R) -> BlobAnswer<T>
+    where
+        T: Send + 'static,
+        R: Future<Output = io::Result<T>> + Send + 'static,
+    {
         let runtime = self.runtime.as_ref();
-        runtime.expect("it is there until the end").block_on(future)
-    }
-
-    async fn fetch(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
-        let found = match self.store.get(path).await {
-            Err(error) if is_missing(&error) => return Ok(None),
-            found => found.map_err(|error| error_of(&error))?,
-        };
-        if found.meta.size != size_bytes {
-            return Ok(None);
-        }
-        let bytes = found.bytes().await.map_err(|error| error_of(&error))?;
-        Ok(Some(bytes.into()))
+        let handle = runtime.expect("it is there until the end").handle();
+        let begun = handle.spawn(request(Arc::clone(&self.bucket)));
+        Box::pin(async {
+            begun
+                .await
+                .unwrap_or_else(|lost| Err(io::Error::other(lost)))
+        })
     }
 }
 
-/// Snapshots of a cluster.
+/// Snapshots of a cluster. They take as long as their size asks for, and no permit.
 impl ObjectStorage {
     /// Names of the objects in a folder of the bucket, ascending.
-    pub fn names(&self, folder: &str) -> io::Result<Vec<String>> {
-        let listed = self.block_on(async {
-            let folder = Path::from(folder);
-            let listed = self.store.list(Some(&folder)).try_collect::<Vec<_>>();
-            listed.await
-        });
-        let listed = listed.map_err(|error| error_of(&error))?;
-        let names = listed.iter().filter_map(|it| it.location.filename());
-        let mut names: Vec<String> = names.map(str::to_owned).collect();
-        names.sort_unstable();
-        Ok(names)
+    pub fn names(&self, folder: &str) -> BlobAnswer<Vec<String>> {
+        let folder = Path::from(folder);
+        self.begin(|bucket| async move {
+            let listed = bucket.store.list(Some(&folder)).try_collect::<Vec<_>>();
+            let listed = listed.await.map_err(|error| error_of(&error))?;
+            let names = listed.iter().filter_map(|it| it.location.filename());
+            let mut names: Vec<String> = names.map(str::to_owned).collect();
+            names.sort_unstable();
+            Ok(names)
+        })
     }
 
     /// Uploads what `from` gives, in parts.
-    pub fn upload(&self, name: &str, from: &mut dyn Read) -> io::Result<()> {
-        let uploaded = self.block_on(async {
-            let parts = self.store.put_multipart(&Path::from(name)).await;
+    pub fn upload(&self, name: &str, mut from: impl Read + Send + 'static) -> BlobAnswer<()> {
+        let path = Path::from(name);
+        self.begin(|bucket| async move {
+            let parts = bucket.store.put_multipart(&path).await;
             let parts = parts.map_err(|error| error_of(&error))?;
             let mut upload = WriteMultipart::new(parts);
             let mut part = vec![0; PART_BYTES];
             loop {
-                let count = read_full(from, &mut part)?;
+                let count = read_full(&mut from, &mut part)?;
                 if count == 0 {
                     break;
                 }
@@ -146,32 +158,36 @@ impl ObjectStorage {
                 room.map_err(|error| error_of(&error))?;
                 upload.write(&part[..count]);
             }
-            upload.finish().await.map_err(|error| error_of(&error))
-        });
-        uploaded.map(drop)
+            let finished = upload.finish().await;
+            finished.map(drop).map_err(|error| error_of(&error))
+        })
     }
 
     /// Removes an object.
-    pub fn remove(&self, name: &str) -> io::Result<()> {
-        let removed = self.block_on(self.store.delete(&Path::from(name)));
-        removed.map_err(|error| error_of(&error))
+    pub fn remove(&self, name: &str) -> BlobAnswer<()> {
+        let path = Path::from(name);
+        self.begin(|bucket| async move {
+            let removed = bucket.store.delete(&path).await;
+            removed.map_err(|error| error_of(&error))
+        })
     }
 
     /// Downloads an object.
-    pub fn download(&self, name: &str, to: &mut dyn Write) -> io::Result<()> {
-        self.block_on(async {
-            let found = self.store.get(&Path::from(name)).await;
+    pub fn download(&self, name: &str, mut to: impl Write + Send + 'static) -> BlobAnswer<()> {
+        let path = Path::from(name);
+        self.begin(|bucket| async move {
+            let found = bucket.store.get(&path).await;
             let mut parts = found.map_err(|error| error_of(&error))?.into_stream();
             while let Some(part) = parts.next().await {
                 to.write_all(&part.map_err(|error| error_of(&error))?)?;
             }
-            Ok(())
+            to.flush()
         })
     }
 }
 
 /// Reads until the buffer is full, or the end.
-fn read_full(from: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_full(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut count = 0;
     while count < buffer.len() {
         match from.read(&mut buffer[count..])? {
@@ -196,16 +212,64 @@ impl BlobSource for ObjectStorage {
         self.name.clone()
     }
 
-    fn get(&self, content: &ContentHash, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    fn get(&self, content: &ContentHash, size_bytes: u64) -> BlobAnswer<Option<Vec<u8>>> {
+        let path = path_of(content);
+        self.begin(|bucket| async move { bucket.get(&path, size_bytes).await })
+    }
+
+    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> BlobAnswer<()> {
+        let path = path_of(content);
+        // Clients may wait for it, and a service that hangs must not keep them for a minute.
+        let seconds = bytes.len() / PUT_BYTES_PER_SECOND;
+        let limit = GET_LIMIT + Duration::from_secs(seconds as u64);
+        self.begin(|bucket| async move { bucket.put(&path, bytes, limit).await })
+    }
+
+    fn has_mark(&self) -> BlobAnswer<bool> {
+        let path = Path::from(format!("{FOLDER}/{MARK}"));
+        self.begin(|bucket| async move {
+            let _permit = bucket.permit().await?;
+            within(GET_LIMIT, async {
+                match bucket.store.get(&path).await {
+                    Ok(_) => Ok(true),
+                    Err(error) if is_missing(&error) => Ok(false),
+                    Err(error) => Err(error_of(&error)),
+                }
+            })
+            .await
+        })
+    }
+
+    fn put_mark(&self) -> BlobAnswer<()> {
+        let path = Path::from(format!("{FOLDER}/{MARK}"));
+        let text = "subcat looks for this object before it takes a file for lost\n";
+        self.begin(|bucket| async move { bucket.put(&path, text.into(), GET_LIMIT).await })
+    }
+}
+
+impl Bucket {
+    /// Waits for a permit, which clients that wait for other files hold.
+    async fn permit(&self) -> io::Result<SemaphorePermit<'_>> {
+        let permit = time::timeout(GET_LIMIT, self.permits.acquire()).await;
+        let permit = permit.map_err(|_| io::Error::other("too many requests are under way"))?;
+        Ok(permit.expect("the permits are never closed"))
+    }
+
+    /// Errors: a request has failed a moment ago.
+    fn ensure_there(&self) -> io::Result<()> {
         let away_until = *self.away_until.lock();
         if away_until.is_some_and(|until| Instant::now() < until) {
             return Err(io::Error::other("it was away a moment ago"));
         }
-        let path = path_of(content);
-        let fetched = self.block_on(async {
-            let fetched = time::timeout(GET_LIMIT, self.fetch(&path, size_bytes)).await;
-            fetched.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
-        });
+        Ok(())
+    }
+
+    async fn get(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        self.ensure_there()?;
+        let _permit = self.permit().await?;
+        // The first failure answers all that have waited for their turn.
+        self.ensure_there()?;
+        let fetched = within(GET_LIMIT, self.fetch(path, size_bytes)).await;
         *self.away_until.lock() = match fetched {
             Ok(_) => None,
             Err(_) => Some(Instant::now() + OUTAGE_PAUSE),
@@ -213,35 +277,32 @@ impl BlobSource for ObjectStorage {
         fetched
     }
 
-    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()> {
-        let path = path_of(content);
-        // Clients may wait for it, and a service that hangs must not keep them for a minute.
-        let seconds = bytes.len() / PUT_BYTES_PER_SECOND;
-        let limit = GET_LIMIT + Duration::from_secs(seconds as u64);
-        let put = self.store.put(&path, bytes.into());
-        let stored = self.block_on(async { time::timeout(limit, put).await });
-        let stored = stored.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-        stored.map(drop).map_err(|error| error_of(&error))
-    }
-
-    fn has_mark(&self) -> io::Result<bool> {
-        let path = Path::from(format!("{FOLDER}/{MARK}"));
-        let found = self.block_on(async { time::timeout(GET_LIMIT, self.store.get(&path)).await });
-        match found.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))? {
-            Ok(_) => Ok(true),
-            Err(error) if is_missing(&error) => Ok(false),
-            Err(error) => Err(error_of(&error)),
+    async fn fetch(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        let found = match self.store.get(path).await {
+            Err(error) if is_missing(&error) => return Ok(None),
+            found => found.map_err(|error| error_of(&error))?,
+        };
+        if found.meta.size != size_bytes {
+            return Ok(None);
         }
+        let bytes = found.bytes().await.map_err(|error| error_of(&error))?;
+        Ok(Some(bytes.into()))
     }
 
-    fn put_mark(&self) -> io::Result<()> {
-        let path = Path::from(format!("{FOLDER}/{MARK}"));
-        let text = "subcat looks for this object before it takes a file for lost\n";
-        let put = self.store.put(&path, text.into());
-        let stored = self.block_on(async { time::timeout(GET_LIMIT, put).await });
-        let stored = stored.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
-        stored.map(drop).map_err(|error| error_of(&error))
+    async fn put(&self, path: &Path, bytes: Vec<u8>, limit: Duration) -> io::Result<()> {
+        let _permit = self.permit().await?;
+        within(limit, async {
+            let stored = self.store.put(path, bytes.into()).await;
+            stored.map(drop).map_err(|error| error_of(&error))
+        })
+        .await
     }
+}
+
+/// The answer of a request. Errors: none comes in this time.
+async fn within<T>(limit: Duration, request: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let answer = time::timeout(limit, request).await;
+    answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Returns true if the answer is that the bucket has no such object. A 404 alone may be that of a
@@ -275,6 +336,7 @@ fn path_of(content: &ContentHash) -> Path {
 #[cfg(test)]
 mod tests {
     use object_store::memory::InMemory;
+    use subcat_engine::block_on;
 
     use super::*;
 
@@ -296,18 +358,18 @@ mod tests {
     fn contents_come_back_and_others_are_none() {
         let storage = ObjectStorage::over("m".into(), Arc::new(InMemory::new())).unwrap();
         // It gives no code with its answer.
-        assert!(storage.get(&content(1), 5).is_err());
-        *storage.away_until.lock() = None;
+        assert!(block_on(storage.get(&content(1), 5)).is_err());
+        *storage.bucket.away_until.lock() = None;
         for bytes in [b"first".as_slice(), b"", b"again"] {
-            storage.put(&content(1), bytes.to_vec()).unwrap();
+            block_on(storage.put(&content(1), bytes.to_vec())).unwrap();
             let size_bytes = bytes.len() as u64;
-            let got = storage.get(&content(1), size_bytes).unwrap();
+            let got = block_on(storage.get(&content(1), size_bytes)).unwrap();
             assert_eq!(got.as_deref(), Some(bytes));
-            let got = storage.get(&content(1), size_bytes + 1).unwrap();
+            let got = block_on(storage.get(&content(1), size_bytes + 1)).unwrap();
             assert_eq!(got, None, "it is not what was asked for");
         }
-        assert!(storage.put_mark().is_ok());
-        assert!(storage.has_mark().unwrap());
+        assert!(block_on(storage.put_mark()).is_ok());
+        assert!(block_on(storage.has_mark()).unwrap());
     }
 
     #[test]
@@ -331,12 +393,12 @@ mod tests {
         // No server listens there; the host is a name, which must be looked up.
         let storage = at("http://localhost:9");
         let began = Instant::now();
-        assert!(storage.get(&content(1), 1).is_err());
-        assert!(storage.put(&content(1), vec![1]).is_err());
+        assert!(block_on(storage.get(&content(1), 1)).is_err());
+        assert!(block_on(storage.put(&content(1), vec![1])).is_err());
         assert!(began.elapsed() < Duration::from_secs(10));
         let began = Instant::now();
         for _ in 0..100 {
-            assert!(storage.get(&content(1), 1).is_err());
+            assert!(block_on(storage.get(&content(1), 1)).is_err());
         }
         assert!(began.elapsed() < Duration::from_secs(1));
     }

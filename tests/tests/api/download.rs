@@ -13,12 +13,12 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
 use subcat_engine::{
     CachedFile, ContentHash, DraftValue, FileKind, MaintenanceTask, RecordDraft, RecordId,
-    ReleaseId, RememberedFile, Scopes, StateEvent, Timestamp,
+    ReleaseId, RememberedFile, Scopes, StateEvent, Timestamp, block_on,
     internals::{Fault, Faulty},
 };
 use subcat_server::config::Config;
 use subcat_server::ops::Operations;
-use subcat_server::runtime::{SystemClock, block_on};
+use subcat_server::runtime::SystemClock;
 use subcat_server::service::Actor;
 use subcat_server::upstream::FetchOutcome;
 use subcat_tests::raw::RawAnswer;

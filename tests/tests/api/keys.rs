@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use subcat_engine::internals::{Fault, Faulty};
-use subcat_engine::{AuditEntry, Change, Scopes, StateEvent};
+use subcat_engine::{AuditEntry, Change, Scopes, StateEvent, block_on};
 use subcat_server::config::ExpiredStatus;
-use subcat_server::runtime::{Clock, Control, Moment, SystemClock, block_on};
+use subcat_server::runtime::{Clock, Control, Moment, SystemClock};
 use subcat_server::service::{Actor, Service};
 use subcat_tests::server::TestServer;
 

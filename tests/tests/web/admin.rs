@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp};
+use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp, block_on};
 use subcat_server::config::{Config, Registration, Sources};
 use subcat_server::ops::Operations;
-use subcat_server::runtime::{Clock, Moment, block_on};
+use subcat_server::runtime::{Clock, Moment};
 use subcat_server::service::{Actor, Gain, Service};
 use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};

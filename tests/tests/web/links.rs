@@ -3,8 +3,7 @@
 
 use std::sync::Barrier;
 
-use subcat_engine::{AccountId, Change, Role};
-use subcat_server::runtime::block_on;
+use subcat_engine::{AccountId, Change, Role, block_on};
 use subcat_server::service::Actor;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::RawAnswer;

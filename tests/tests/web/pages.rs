@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use subcat_engine::{
     ApiKeyId, AuditEntry, CachedFile, Change, ContentHash, Day, FileKind, NewApiKey, RecordDraft,
-    RecordId, RememberedFile, Role, Scopes, StateEvent, Usage, UsageBatch, UsageDelta,
+    RecordId, RememberedFile, Role, Scopes, StateEvent, Usage, UsageBatch, UsageDelta, block_on,
     internals::{Fault, Faulty},
 };
-use subcat_server::runtime::{SystemClock, block_on};
+use subcat_server::runtime::SystemClock;
 use subcat_server::service::Actor;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};

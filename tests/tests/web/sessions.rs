@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use subcat_engine::{Change, Role, Session, StateEvent};
-use subcat_server::runtime::block_on;
+use subcat_engine::{Change, Role, Session, StateEvent, block_on};
 use subcat_server::service::Actor;
 use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{Portal, Visitor};

@@ -9,7 +9,7 @@ use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use subcat_engine::{Email, RecordId, Role};
+use subcat_engine::{Email, RecordId, Role, block_on};
 
 use super::local_upstream::LocalUpstream;
 use crate::auth::new_api_key_text;
@@ -29,7 +29,7 @@ use crate::ops::{
     Operations, SetAccountPassword, import,
 };
 use crate::rows::{Format, RowOptions};
-use crate::runtime::{Control, block_on};
+use crate::runtime::Control;
 use crate::service::{Actor, Service};
 use crate::web::Password;
 

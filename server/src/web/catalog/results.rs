@@ -439,8 +439,7 @@ fn stored_cues(
     let files = request.site.service.engine.files();
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let cached = release.and_then(|release| files.cached_file(&release));
-    // From its second home a file may come slowly.
-    let Some(file) = cached.filter(|file| file.kind.is_text() && !files.has_second_home()) else {
+    let Some(file) = cached.filter(|file| file.kind.is_text()) else {
         return Ok(Vec::new());
     };
     let Ok(Some(blob)) = files.blob(&file, Variant::Identity) else {

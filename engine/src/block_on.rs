@@ -29,20 +29,26 @@ impl Wake for ParkedThread {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
     use std::time::Duration;
-
-    use tokio::sync::oneshot;
 
     use super::*;
 
     #[test]
     fn a_future_is_woken_by_another_thread() {
-        let (sender, receiver) = oneshot::channel();
-        let sending = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(5));
-            sender.send(7).unwrap();
+        let mut waking = None;
+        let woken = poll_fn(|task| {
+            if waking.is_some() {
+                return Poll::Ready(7);
+            }
+            let waker = task.waker().clone();
+            waking = Some(thread::spawn(move || {
+                thread::sleep(Duration::from_millis(5));
+                waker.wake();
+            }));
+            Poll::Pending
         });
-        assert_eq!(block_on(receiver).unwrap(), 7);
-        sending.join().unwrap();
+        assert_eq!(block_on(woken), 7);
+        waking.expect("it was started").join().unwrap();
     }
 }
