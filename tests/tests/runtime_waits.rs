@@ -149,6 +149,23 @@ impl Scene {
     }
 }
 
+/// A line that is held, until this is dropped: also by a failure, which would wait for ever for the
+/// threads that wait for the line.
+struct HeldLine<'s>(&'s Scene);
+
+impl<'s> HeldLine<'s> {
+    fn of(scene: &'s Scene) -> Self {
+        scene.node.line.set(LineState::Held);
+        Self(scene)
+    }
+}
+
+impl Drop for HeldLine<'_> {
+    fn drop(&mut self) {
+        self.0.node.line.set(LineState::Whole);
+    }
+}
+
 fn id_of(number: usize) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
@@ -275,7 +292,6 @@ fn imports_that_wait_for_the_log_hold_up_other_imports_only() {
     let imports_max = WorkKind::Transfers.jobs_max();
     let scene = Scene::start();
     let (_socket, client) = scene.open_socket();
-    scene.node.line.set(LineState::Held);
     let import = |number: usize| {
         let line = format!(
             "{{\"id\":\"{}\",\"video_type\":\"movie\",\"title\":\"Ran\",\
@@ -299,6 +315,7 @@ fn imports_that_wait_for_the_log_hold_up_other_imports_only() {
     };
     thread::scope(|scope| {
         let (import, bring) = (&import, &bring);
+        let held = HeldLine::of(&scene);
         let imports: Vec<_> = (1..=imports_max + 3)
             .map(|number| scope.spawn(move || import(number)))
             .collect();
@@ -310,7 +327,7 @@ fn imports_that_wait_for_the_log_hold_up_other_imports_only() {
         assert_eq!(scene.running_count(WorkKind::Transfers), imports_max);
         assert!(imports.iter().all(|import| !import.is_finished()));
         assert!(brought.iter().all(|brought| !brought.is_finished()));
-        scene.node.line.set(LineState::Whole);
+        drop(held);
         for import in imports {
             let imported = import.join().expect("it does not panic");
             assert_eq!(imported.expect("it is imported").inserted, 1);
