@@ -137,6 +137,9 @@ pub const INTERPOLATIONS_MAX: usize = 8;
 /// Maximum number of words and catalog ids of a segment for which a filter is kept in memory, with
 /// two bytes for each.
 pub const FILTERED_KEYS_MAX: usize = 1 << 18;
+/// Maximum number of occurrences of a text for each title of a segment that a search visits one by
+/// one; where a text has more, the repeats are passed over.
+pub const OCCURRENCES_PER_TITLE_MAX: usize = 2;
 /// Maximum width of a packed number, in bits: it begins in the first of 8 bytes that are read.
 pub const PACKED_BITS_MAX: u32 = 56;
 /// Maximum size of a roaring container stored as an array: given by the portable format.

@@ -25,6 +25,7 @@ mod number_sort;
 mod packed;
 mod postings;
 mod prefix_counts;
+mod repeats;
 mod roaring_view;
 mod section;
 mod segment;

@@ -26,7 +26,7 @@ use crate::text::FOLDING_FINGERPRINT;
 
 const MAGIC: [u8; 8] = *b"SUBCSEGM";
 /// Version of the format that this program reads and writes.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Bytes that one checksum covers.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 const HEADER_BYTES: usize = 32;
@@ -62,6 +62,9 @@ pub(crate) enum Section {
     TitleDocuments,
     /// Positions in titles, sorted by the text that follows.
     Suffixes,
+    /// Packed: least predecessor of each block of positions (`repeats`); empty if no text is
+    /// repeated in many titles.
+    Repeats,
     /// Packed: the titles in the order of their keys, each twice its number, and one more for its
     /// key as a title that begins with an `l` and an apostrophe.
     TitleKeys,
@@ -256,7 +259,7 @@ impl Sections {
             return Err(corrupt(24, "the checksum of the header"));
         }
         if read_u64(header, 8).map(|word| word as u32) != Some(VERSION) {
-            return Err(corrupt(8, "version 5 of the segment format"));
+            return Err(corrupt(8, "version 6 of the segment format"));
         }
         if read_u64(header, 16) != Some(FOLDING_FINGERPRINT) {
             return Err(corrupt(16, "terms folded as this program folds"));
@@ -432,6 +435,7 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::TitleStarts,
     Section::TitleDocuments,
     Section::Suffixes,
+    Section::Repeats,
     Section::TitleKeys,
     Section::TermTitles,
     Section::TermTitleOffsets,
@@ -541,8 +545,8 @@ mod tests {
         }
         sections.check_all().unwrap();
         let part = sections.part(Section::ValueCodes, 20_000..20_003).unwrap();
-        assert_eq!(part, [27; 3]);
-        assert!(sections.part(Section::ValueCodes, 41_000..41_001).is_err());
+        assert_eq!(part, [Section::ValueCodes as u8; 3]);
+        assert!(sections.part(Section::ValueCodes, 42_000..42_001).is_err());
     }
 
     #[test]

@@ -19,11 +19,9 @@ use super::dictionary::Dictionary;
 use super::doc_offsets::DocOffsets;
 use super::document::StoredDoc;
 use super::key_filter::KeyFilter;
-use super::occurrences::Occurrences;
 use super::packed::{Packed, SharedPacked};
 use super::postings::Postings;
 use super::section::{Section, Sections};
-use super::suffix::{Suffixes, TitlePosition};
 use super::title_keys::{KeyedTitle, find_key};
 use super::uploader_term::write_uploader_term;
 
@@ -664,31 +662,12 @@ impl<'a> SegmentView<'a> {
         (start..end).map(move |at| docs.get_u32(at))
     }
 
-    /// Positions in titles at which `text` occurs.
-    ///
-    /// Suffixes are sorted by the text that follows, so the occurrences of a text are one range. In
-    /// that range those at the end of a title come first, then those at the end of a word.
-    /// Cost: a binary search among all suffixes.
-    pub(crate) fn occurrences(&self, text: &[u8]) -> Result<Occurrences<'a>> {
-        let sections = &self.segment.sections;
-        let suffixes = Suffixes::read(sections.whole(Section::Suffixes)?)
-            .ok_or_else(|| sections.corrupt(Section::Suffixes, 0, "positions in titles"))?;
-        let rest = |at: usize| {
-            let TitlePosition { title, offset, .. } = suffixes.get(at);
-            let start = self.sections.title_offsets.packed().get(title as usize) as usize;
-            &self.sections.title_text[start + offset..]
-        };
-        let after = |at: usize| rest(at)[text.len()];
-        let from = partition(0, suffixes.len(), |at| rest(at) < text);
-        let to = gallop(from, suffixes.len(), |at| rest(at).starts_with(text));
-        // A line feed ends a title and sorts before a space, which sorts before all letters.
-        // Occurrences are few among all suffixes: galloping finds the ends in their neighbourhood.
-        let ends_title = gallop(from, to, |at| after(at) == b'\n');
-        let ends_word = gallop(ends_title, to, |at| after(at) == b' ');
-        Ok(Occurrences::new(
-            suffixes,
-            [from, ends_title, ends_word, to],
-        ))
+    /// The text from a place in a folded title on: the rest of the title, a line feed, the titles
+    /// after it.
+    #[inline]
+    pub(super) fn text_from(&self, title: u32, offset: usize) -> &'a [u8] {
+        let start = self.sections.title_offsets.packed().get(title as usize) as usize;
+        &self.sections.title_text[start + offset..]
     }
 
     /// Answer fragment of a document, with its texts as written.

@@ -11,6 +11,7 @@
 //! neighbouring numbers, and no text is read for them.
 
 use super::packed::{Packed, PackedBuilder};
+use super::repeats::RepeatsBuilder;
 use super::suffix_sort::sort_suffixes;
 
 const HEAD_BYTES: usize = 8;
@@ -69,16 +70,24 @@ const END: u8 = u8::MAX;
 /// Bytes of text for which the first title is kept.
 const STRIDE: usize = 64;
 
+/// Sections of the suffix array.
+pub(super) struct EncodedSuffixes {
+    pub(super) positions: Vec<u8>,
+    /// Empty if no text is repeated in many titles.
+    pub(super) repeats: Vec<u8>,
+}
+
 /// Positions of a text of distinct, sorted titles between line feeds; `starts` has the start of
 /// each title, and the end.
 ///
 /// Cost: linear in the text. Memory besides it: about 6 bytes for each of its bytes.
-pub(crate) fn encode_suffixes(text: &mut Vec<u8>, starts: &[u64]) -> Vec<u8> {
+pub(super) fn encode_suffixes(text: &mut Vec<u8>, starts: &[u64]) -> EncodedSuffixes {
     let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
     let offset_bits = u64::BITS - lengths.max().unwrap_or(0).leading_zeros();
     let titles_count = starts.len() as u64;
     let first_titles = first_titles(text.len(), starts);
     let sorted = sort_positions(text);
+    let mut repeats = RepeatsBuilder::new(text, &sorted, starts.len() - 1);
     let mut positions = PackedBuilder::new(titles_count << (1 + offset_bits), sorted.len());
     for at in sorted {
         let at = at as usize;
@@ -89,11 +98,17 @@ pub(crate) fn encode_suffixes(text: &mut Vec<u8>, starts: &[u64]) -> Vec<u8> {
         let offset = at as u64 - starts[title];
         let begins_word = matches!(text[at - 1], b' ' | b'\n');
         positions.push((title as u64) << (1 + offset_bits) | offset << 1 | u64::from(begins_word));
+        if let Some(repeats) = &mut repeats {
+            repeats.push(title, offset, begins_word);
+        }
     }
     let mut bytes = vec![0; HEAD_BYTES];
     bytes[0] = offset_bits as u8;
     bytes.extend(positions.finish());
-    bytes
+    EncodedSuffixes {
+        positions: bytes,
+        repeats: repeats.map(RepeatsBuilder::finish).unwrap_or_default(),
+    }
 }
 
 /// The title that each stride of the text begins in.
@@ -160,8 +175,8 @@ mod tests {
             let text = text_of(titles);
             let ends = text.match_indices('\n').map(|(at, _)| at as u64 + 1);
             let starts: Vec<u64> = ends.collect();
-            let bytes = encode_suffixes(&mut text.clone().into(), &starts);
-            let suffixes = Suffixes::read(&bytes).unwrap();
+            let encoded = encode_suffixes(&mut text.clone().into(), &starts);
+            let suffixes = Suffixes::read(&encoded.positions).unwrap();
             let sorted = sort_positions(&mut text.clone().into());
             prop_assert_eq!(suffixes.len(), sorted.len());
             for (idx, at) in sorted.into_iter().enumerate() {

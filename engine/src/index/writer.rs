@@ -10,7 +10,7 @@ use super::columns::{ColumnRow, ColumnValue, pack_columns};
 use super::packed::{PackedBuilder, pack};
 use super::postings::{encode, encode_smallest};
 use super::section::{Section, SectionWriter};
-use super::suffix::encode_suffixes;
+use super::suffix::{EncodedSuffixes, encode_suffixes};
 use super::title_keys::key_order;
 use super::uploader_term::is_uploader_term;
 
@@ -81,8 +81,7 @@ pub(crate) struct TitleTexts {
     text: Vec<u8>,
     /// Start of each title in the text, and the end.
     offsets: Vec<u64>,
-    /// The section of suffixes.
-    suffixes: Vec<u8>,
+    suffixes: EncodedSuffixes,
 }
 
 impl TitleTexts {
@@ -115,7 +114,8 @@ impl TitleTexts {
         let docs = invert(&columns.titles, self.offsets.len() - 1);
         writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
         writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
-        writer.section(Section::Suffixes, &self.suffixes)?;
+        writer.section(Section::Suffixes, &self.suffixes.positions)?;
+        writer.section(Section::Repeats, &self.suffixes.repeats)?;
         let (titles, elided_docs) = (&columns.titles, &columns.elided_docs);
         let keys = key_order(&self.text, &self.offsets, titles, elided_docs);
         writer.section(Section::TitleKeys, &numbers(&keys))?;
