@@ -214,6 +214,8 @@ pub const SWEEP_SECONDS: i64 = ORPHAN_SECONDS_MIN / 2;
 /// Number of bytes of files that one scrubber step reads. Chosen here: with a step each second it
 /// reads ten gigabytes in three hours.
 pub const SCRUB_BYTES: u64 = 1 << 20;
+/// Number of rows of cached files in memory at a time where all are visited.
+pub const FILE_ROWS_PAGE: usize = 1_000;
 /// Number of rows that one scrubber step reads.
 pub const SCRUB_ROWS: usize = 2_000;
 /// Maximum number of records that one step leaves out because they differ from the index: more than

@@ -222,7 +222,7 @@ impl BlobStore {
     }
 
     /// Returns true if there is a file of this blob here, intact or not. Cost: a system call.
-    pub(super) fn is_here(&self, content: &ContentHash) -> Result<bool> {
+    pub(crate) fn is_here(&self, content: &ContentHash) -> Result<bool> {
         let path = self.path(content, Variant::Identity);
         Ok(self.disk.size_bytes(&path)?.is_some())
     }
@@ -489,19 +489,6 @@ fn read_all(
         offset += chunk.len() as u64;
     }
     Ok(())
-}
-
-/// Parses a file's name as a hash, in lower case or not.
-pub(super) fn parse_hash(hex: &str) -> Option<ContentHash> {
-    let mut hash = [0; 32];
-    let is_plain = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
-    if !is_plain {
-        return None;
-    }
-    for (byte_idx, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&hex[byte_idx * 2..byte_idx * 2 + 2], 16).ok()?;
-    }
-    Some(ContentHash(hash))
 }
 
 #[cfg(test)]

@@ -2,15 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use hashbrown::HashMap;
-
-use super::blob_store::{BlobStore, MARK, parse_hash};
+use super::blob_store::{BlobStore, MARK};
 use crate::disk::{DirEntry, is_of_others};
 use crate::error::{Error, Result};
 use crate::model::{CachedFile, ContentHash, Variant};
-
-/// Blobs that files refer to, each with one of these files.
-type Referenced = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
 /// A fault of the blob store.
 pub(crate) enum BlobFinding {
@@ -44,45 +39,42 @@ pub(crate) struct Orphan {
 }
 
 impl BlobStore {
-    /// Checks every file: those of `referenced` against their SHA-256, variants against their
-    /// footer. With `is_repairing`, damaged variants and unreferenced files are removed.
-    pub(crate) fn verify(
+    /// Checks the blobs of these files against their xxh3 and their SHA-256. One comes from
+    /// `state.redb`, the other is the name: both must match the bytes.
+    pub(crate) fn verify_contents(&self, files: &[CachedFile]) -> Vec<BlobFinding> {
+        let damaged = files.iter().filter_map(|file| {
+            let error = self.check_content(file).err()?;
+            Some(BlobFinding::Damaged(file.content, error))
+        });
+        damaged.collect()
+    }
+
+    /// Checks every name, and variants against their footer. With `is_repairing`, damaged variants
+    /// and files that are no blobs are removed.
+    pub(crate) fn verify_names(
         &self,
-        referenced: &Referenced,
+        is_referenced: &dyn Fn(&ContentHash) -> bool,
         is_repairing: bool,
     ) -> Result<Vec<BlobFinding>> {
         let mut findings = Vec::new();
-        for (hash, file) in referenced {
-            let path = self.path(hash, Variant::Identity);
-            let checked = self.check_file(&path, file.size_bytes, file.checksum);
-            // The xxh3 comes from `state.redb`, and the SHA-256 is the name: both must match the
-            // bytes.
-            let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
-            if let Err(error) = checked {
-                findings.push(BlobFinding::Damaged(*hash, error));
-            }
-        }
         self.each_file(&mut |path, entry| {
             let name = entry.name.as_str();
             let stem = name.split('.').next().unwrap_or_default();
-            let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
-            let has = |content: &_| referenced.contains_key(content);
-            let orphan = self.orphan_of(path, name, &has);
-            let is_orphan = orphan.is_some();
-            let finding = if let Some(orphan) = orphan {
-                Some(BlobFinding::Orphan(orphan))
-            } else if !is_referenced {
-                Some(BlobFinding::Foreign(self.name_of(path)))
+            let finding = if ContentHash::parse(stem).is_none() {
+                BlobFinding::Foreign(self.name_of(path))
+            } else if let Some(orphan) = self.orphan_of(path, name, is_referenced) {
+                // Left to the caller: a file with the same blob may be being stored.
+                findings.push(BlobFinding::Orphan(orphan));
+                return Ok(());
             } else if stem != name && self.open_variant(path).is_err() {
-                Some(BlobFinding::DamagedVariant(self.name_of(path)))
+                BlobFinding::DamagedVariant(self.name_of(path))
             } else {
-                None
+                return Ok(());
             };
-            // Orphans are left to the caller: a file with the same blob may be being stored.
-            if finding.is_some() && is_repairing && !is_orphan {
+            if is_repairing {
                 self.disk.remove(path)?;
             }
-            findings.extend(finding);
+            findings.push(finding);
             Ok(())
         })?;
         Ok(findings)
@@ -107,7 +99,7 @@ impl BlobStore {
         name: &str,
         is_referenced: &dyn Fn(&ContentHash) -> bool,
     ) -> Option<Orphan> {
-        let content = parse_hash(name.split('.').next().unwrap_or_default())?;
+        let content = ContentHash::parse(name.split('.').next().unwrap_or_default())?;
         if is_referenced(&content) {
             return None;
         }
@@ -131,7 +123,7 @@ impl BlobStore {
         let mut found: Vec<StoredContent> = Vec::new();
         self.each_file(&mut |_, entry| {
             let stem = entry.name.split('.').next().unwrap_or_default();
-            let Some(content) = parse_hash(stem) else {
+            let Some(content) = ContentHash::parse(stem) else {
                 return Ok(());
             };
             match found.last_mut() {

@@ -9,7 +9,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::blob_store::parse_hash;
 use crate::disk::{Disk, publish_file, read_file};
 use crate::error::{Error, Result};
 use crate::model::ContentHash;
@@ -90,7 +89,7 @@ impl Uploads {
         let entries = self.disk.list(&self.dir)?.unwrap_or_default();
         Ok(entries
             .iter()
-            .filter_map(|entry| parse_hash(&entry.name))
+            .filter_map(|entry| ContentHash::parse(&entry.name))
             .collect())
     }
 

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
 use crate::log_rows::CLUSTER;
 use crate::model::{CachedFile, ContentHash, RecordId};
-use crate::state::{Contents, FILES, NODE, OFFSETS, STATE_TABLES};
+use crate::state::{ContentWalk, FILES, NODE, OFFSETS, STATE_TABLES};
 use crate::store::{RowBatch, Span, Store, Table};
 
 /// Summary of a backup.
@@ -93,13 +93,15 @@ impl CopiedBlobs {
         }
     }
 
-    /// Blobs that are there, intact or not, and need no space.
-    fn present(&self) -> Result<HashSet<ContentHash>> {
-        let mut present = HashSet::new();
-        for blobs in self.earlier.iter().chain([&self.copy]) {
-            present.extend(blobs.stored()?.iter().map(|stored| stored.content));
+    /// Returns true for a blob that is there, intact or not, and needs no space.
+    fn has(&self, content: &ContentHash) -> Result<bool> {
+        if self.copy.is_here(content)? {
+            return Ok(true);
         }
-        Ok(present)
+        match &self.earlier {
+            Some(earlier) => earlier.is_here(content),
+            None => Ok(false),
+        }
     }
 
     /// Puts a blob into the copy. Returns true if it did not have to be copied.
@@ -138,7 +140,7 @@ pub(super) fn backup_to(database: &Database, place: &BackupPlace) -> Result<Back
     let parent = parent_of(destination);
     disk.create_dir(&parent)?;
     let blobs = CopiedBlobs::new(disk, &place.partial, place.earlier.as_deref());
-    check_space_for_copy(database, &parent, &blobs.present()?)?;
+    check_space_for_copy(database, &parent, &blobs)?;
     empty_but_for_blobs(disk.as_ref(), &place.partial)?;
     let summary = copy_to(database, &place.partial, &blobs)?;
     disk.rename(&place.partial, destination)?;
@@ -146,19 +148,18 @@ pub(super) fn backup_to(database: &Database, place: &BackupPlace) -> Result<Back
     Ok(summary)
 }
 
-/// Errors: there is too little space for a copy of everything that is not in `present`.
-fn check_space_for_copy(
-    database: &Database,
-    parent: &Path,
-    present: &HashSet<ContentHash>,
-) -> Result<()> {
-    let blob_bytes: u64 = database
-        .state
-        .contents()
-        .values()
-        .filter(|file| !present.contains(&file.content))
-        .map(|file| file.size_bytes)
-        .sum();
+/// Errors: there is too little space for a copy of everything that `blobs` do not have.
+fn check_space_for_copy(database: &Database, parent: &Path, blobs: &CopiedBlobs) -> Result<()> {
+    let state = &database.state;
+    let mut blob_bytes = 0;
+    let mut walk = ContentWalk::new(state.store(), state);
+    while let Some(files) = walk.next_page()? {
+        for file in files {
+            if !blobs.has(&file.content)? {
+                blob_bytes += file.size_bytes;
+            }
+        }
+    }
     let store_bytes =
         database.catalog.store().size_bytes()? + database.state.store().size_bytes()?;
     let needed_bytes = blob_bytes + store_bytes + FREE_BYTES_MIN;
@@ -185,7 +186,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     }
     let state = open_store(&copy, true, &STATE_FILE)?;
     let mut left_out = Vec::new();
-    let contents = copy_state(database, &state, &mut left_out)?;
+    copy_state(database, &state, &mut left_out)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;
     // A copy is a data directory of its own: it must not be taken for the node.
     let is_derived = |table| [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED, CLUSTER].contains(&table);
@@ -204,7 +205,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     let damaged_ids: Vec<RecordId> = damage.iter().filter_map(SkippedRow::record_id).collect();
     database.catalog.contain(&damaged_ids)?;
     left_out.extend(damage.iter().map(SkippedRow::finding));
-    let mut summary = copy_blobs(database, blobs, &contents, &state)?;
+    let mut summary = copy_blobs(database, blobs, &state)?;
     // After the blobs: those uploaded in the meantime need not be queued in the copy.
     let copied_home = SecondHome::open(Arc::clone(copy.disk()), copy.path("uploads"), false)?;
     database.second_home.copy_to(&copied_home)?;
@@ -219,18 +220,15 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     Ok(summary)
 }
 
-/// Copies accounts, keys, counts and the entries of files; returns the blobs of the files.
-fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> Result<Contents> {
-    let mut contents = Contents::default();
-    let contents_seen = parking_lot::Mutex::new(&mut contents);
+/// Copies accounts, keys, counts and the entries of files.
+fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> Result<()> {
     let damage = copy_rows(
         database.state.store(),
         to,
         STATE_TABLES,
         &|table, row_key, value| {
             if table == FILES {
-                let file = CachedFile::decode(value)?;
-                contents_seen.lock().insert(file.content, file);
+                CachedFile::decode(value)?;
             }
             // Offsets in counter files that are not copied, and the node that this one is.
             let is_own = [OFFSETS, CLUSTER].contains(&table) || (table, row_key) == (META, NODE);
@@ -238,48 +236,63 @@ fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> R
         },
     )?;
     left_out.extend(damage.iter().map(SkippedRow::finding));
-    Ok(contents)
+    Ok(())
 }
 
-fn copy_blobs(
-    database: &Database,
-    blobs: &CopiedBlobs,
-    contents: &Contents,
-    state: &Store,
-) -> Result<BackupSummary> {
+/// Copies the blobs that the rows of the copy name.
+fn copy_blobs(database: &Database, blobs: &CopiedBlobs, copied: &Store) -> Result<BackupSummary> {
     let mut summary = BackupSummary::default();
     let mut missing = HashSet::new();
-    for (hash, file) in contents {
-        match blobs.put(file, &database.blobs) {
-            Ok(is_reused) => {
-                summary.files += 1;
-                summary.file_bytes += file.size_bytes;
-                if is_reused {
-                    summary.reused_files += 1;
-                    summary.reused_bytes += file.size_bytes;
-                }
+    // An interrupted backup may have copied blobs that were deleted since.
+    let stored = blobs.copy.stored()?.into_iter();
+    let mut unnamed: HashSet<ContentHash> = stored.map(|stored| stored.content).collect();
+    let mut walk = ContentWalk::new(copied, &database.state);
+    while let Some(files) = walk.next_page()? {
+        for file in &files {
+            unnamed.remove(&file.content);
+            if !copy_blob(database, blobs, file, &mut summary)? {
+                missing.insert(file.content);
             }
-            Err(Error::Corrupt { .. })
-                if database.second_home.is_elsewhere(hash, &database.blobs)? =>
-            {
-                summary.elsewhere_files += 1;
-            }
-            Err(error @ Error::Corrupt { .. }) => {
-                summary.left_out.push(Finding::of(&error, false));
-                missing.insert(*hash);
-            }
-            Err(error) => return Err(error),
         }
     }
-    // An interrupted backup may have copied blobs that were deleted since.
-    for stored in blobs.copy.stored()? {
-        if !contents.contains_key(&stored.content) {
-            blobs.copy.remove(&stored.content)?;
-        }
+    for content in unnamed {
+        blobs.copy.remove(&content)?;
     }
     blobs.copy.sync_names()?;
-    forget(state, &missing)?;
+    forget(copied, &missing)?;
     Ok(summary)
+}
+
+/// Copies a blob and counts it. Returns false if it is missing or damaged.
+fn copy_blob(
+    database: &Database,
+    blobs: &CopiedBlobs,
+    file: &CachedFile,
+    summary: &mut BackupSummary,
+) -> Result<bool> {
+    match blobs.put(file, &database.blobs) {
+        Ok(is_reused) => {
+            summary.files += 1;
+            summary.file_bytes += file.size_bytes;
+            if is_reused {
+                summary.reused_files += 1;
+                summary.reused_bytes += file.size_bytes;
+            }
+        }
+        Err(Error::Corrupt { .. })
+            if database
+                .second_home
+                .is_elsewhere(&file.content, &database.blobs)? =>
+        {
+            summary.elsewhere_files += 1;
+        }
+        Err(error @ Error::Corrupt { .. }) => {
+            summary.left_out.push(Finding::of(&error, false));
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(true)
 }
 
 /// Deletes the entries of files with blobs that the copy does not have.

@@ -188,7 +188,7 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path, node: NodeId) -> R
     }
     let restored = Restored {
         records: database.catalog.counts()?.0,
-        files: database.state.contents().len() as u64,
+        files: database.state.contents_count(),
         replaced: None,
     };
     database.close()?;

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::index::Segment;
 use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
 use crate::model::{CachedFile, Timestamp};
+use crate::state::{files_from, key_after};
 
 /// Progress of the round, and figures of all rounds.
 #[derive(Default)]
@@ -134,7 +135,7 @@ impl Scrub {
 
     /// Checks contents of the files from a row key on; the next stage.
     fn check_blobs(&self, database: &Database, mut from: Vec<u8>) -> (Stage, Result<()>) {
-        let files = match database.state.files_from(&from, SCRUB_ROWS) {
+        let files = match files_from(database.state.store(), &from, SCRUB_ROWS) {
             Ok(files) if !files.is_empty() => files,
             read => return (Stage::Segments(segments_of(database), 0), read.map(drop)),
         };
@@ -143,9 +144,7 @@ impl Scrub {
             if SCRUB_BYTES <= bytes {
                 break;
             }
-            from = row_key;
-            // The next one: nothing lies between a key and the same key with a zero byte.
-            from.push(0);
+            from = key_after(row_key);
             let Some(file) = file else { continue };
             bytes += file.size_bytes;
             if let Err(error) = self.check_blob(database, &file) {

@@ -11,7 +11,7 @@ use crate::damage::DamageEntry;
 use crate::data_dir::{is_damaged_copy, is_known, is_left_by_restore};
 use crate::database::{Database, SUM_OF_ROWS};
 use crate::error::{Error, Result, error_chain};
-use crate::state::STATE_TABLES;
+use crate::state::{ContentWalk, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
 /// A fault that verification found.
@@ -148,9 +148,16 @@ fn verify_blobs(database: &Database, is_repairing: bool) -> Result<Vec<Finding>>
     let Database {
         blobs, second_home, ..
     } = database;
+    let state = &database.state;
+    let mut walk = ContentWalk::new(state.store(), state);
+    let mut found = Vec::new();
+    while let Some(files) = walk.next_page()? {
+        found.extend(blobs.verify_contents(&files));
+    }
+    found.extend(blobs.verify_names(&|content| state.has_content(*content), is_repairing)?);
     let mut findings = Vec::new();
     let mut orphans = Vec::new();
-    for finding in blobs.verify(&database.state.contents(), is_repairing)? {
+    for finding in found {
         findings.push(match finding {
             BlobFinding::Damaged(content, _) if second_home.is_elsewhere(&content, blobs)? => {
                 continue;

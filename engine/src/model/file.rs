@@ -106,6 +106,21 @@ impl FileName {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(pub [u8; 32]);
 
+impl ContentHash {
+    /// The hash with these 64 hexadecimal digits, in lower case or not.
+    pub fn parse(hex: &str) -> Option<Self> {
+        let mut hash = [0; 32];
+        let is_plain = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_plain {
+            return None;
+        }
+        for (byte_idx, byte) in hash.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&hex[byte_idx * 2..byte_idx * 2 + 2], 16).ok()?;
+        }
+        Some(Self(hash))
+    }
+}
+
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

@@ -123,6 +123,16 @@ impl FileTable {
         self.sharing.contains_key(&beginning(content))
     }
 
+    /// Returns true if exactly one file has this content, or one with a hash that begins alike.
+    pub(super) fn has_one_file(&self, content: ContentHash) -> bool {
+        self.sharing.get(&beginning(content)) == Some(&1)
+    }
+
+    /// Count of contents. Of those with hashes that begin alike, one counts.
+    pub(super) fn contents_count(&self) -> u64 {
+        self.sharing.len() as u64
+    }
+
     /// Releases with a file that has one of these contents. Cost: a look at each file.
     pub(super) fn releases_of(
         &self,

@@ -21,13 +21,15 @@ mod store;
 mod path_rows;
 mod file_rows;
 mod memory_witness;
+mod content_walk;
 
 pub(crate) use apply::StateFrame;
 pub use event::{
+pub(crate) use content_walk::{ContentWalk, files_from, key_after};
     AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
     NewApiKey, Outcome, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
 pub(crate) use node_rows::{forget_others, identify, mark_aggregated};
-pub(crate) use store::{Contents, Failed, State};
+pub(crate) use store::{Failed, State};
 pub(crate) use tables::{FILES, NODE, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
 pub use touched::TouchedCredentials;

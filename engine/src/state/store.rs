@@ -29,7 +29,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use parking_lot::{Mutex, RwLock};
 
 use super::apply::{AppliedFrames, Effect, FileEffect, StateFrame, apply_state};
@@ -58,12 +58,6 @@ use crate::model::{
     OneTimeLink, RecordId, ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
 };
 use crate::store::{ScanOrder, Span, Store, Table};
-
-/// Row key of a cached file, and the file.
-pub(crate) type StoredFileRow = (Vec<u8>, Option<CachedFile>);
-
-/// Cached blobs, each with one of the files that have it.
-pub(crate) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
 /// `state.redb` and the tables in memory that follow it.
 pub(crate) struct State {
@@ -451,6 +445,17 @@ impl State {
         self.files.read().has_content(content)
     }
 
+    /// Returns true if exactly one cached file has this content. False for two contents with hashes
+    /// that begin alike. Cost: one look-up under a read lock.
+    pub(crate) fn has_one_file(&self, content: ContentHash) -> bool {
+        self.files.read().has_one_file(content)
+    }
+
+    /// Count of the contents of cached files. Of contents with hashes that begin alike, one counts.
+    pub(crate) fn contents_count(&self) -> u64 {
+        self.files.read().contents_count()
+    }
+
     /// Releases with a cached file that has one of these contents. Cost: a look at each file.
     pub(crate) fn releases_of(
         &self,
@@ -473,24 +478,6 @@ impl State {
         self.files.read().made_contents()
     }
 
-    /// Row keys of some cached files from one on, each with its file; none if its row is damaged.
-    pub(crate) fn files_from(&self, from: &[u8], count_max: usize) -> Result<Vec<StoredFileRow>> {
-        let mut files = Vec::new();
-        let span = Span { from, ..Span::ALL };
-        self.store.read(|rows| {
-            rows.inspect(FILES, span, &mut |row_key, value| {
-                let file = value.and_then(CachedFile::decode).ok();
-                files.push((row_key.to_vec(), file));
-                if files.len() < count_max {
-                    Ok(ControlFlow::Continue(()))
-                } else {
-                    Ok(ControlFlow::Break(()))
-                }
-            })
-        })?;
-        Ok(files)
-    }
-
     /// Releases with a row of a file that has this content. Cost: reads the rows of all files,
     /// beside writers.
     pub(crate) fn releases_with(&self, content: ContentHash) -> Result<Vec<ReleaseId>> {
@@ -507,15 +494,6 @@ impl State {
             })
         })?;
         Ok(releases)
-    }
-
-    /// Every blob that a cached file refers to, once, with one of these files.
-    pub(crate) fn contents(&self) -> Contents {
-        let mut contents = Contents::default();
-        for file in self.files.read().files() {
-            contents.entry(file.content).or_insert(file);
-        }
-        contents
     }
 
     pub(crate) fn accounts(&self) -> Vec<Account> {
