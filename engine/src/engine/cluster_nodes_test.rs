@@ -410,3 +410,29 @@ fn an_open_registration_that_one_node_lacks_is_seen() {
     assert!(status(&nodes[0], 3).unwrap().is_diverged);
     assert!(!status(&nodes[0], 2).unwrap().is_diverged);
 }
+
+/// Each block is a durable transaction when it is loaded: with small ones a node that joins a large
+/// catalog waits for the disk a hundred thousand times.
+#[test]
+fn a_snapshot_is_loaded_in_transactions_of_megabytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    import(&engine, 1..=16_000, &"long title ".repeat(40)).unwrap();
+    engine.enter_cluster(1).unwrap();
+    engine.close().unwrap();
+    drop(engine);
+    let mut snapshot = Vec::new();
+    open(dir.path()).write_snapshot(&mut snapshot).unwrap();
+    assert!(6 << 20 < snapshot.len(), "{}", snapshot.len());
+    let (mut blocks_count, mut rest) = (0, &snapshot[..]);
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let checksum_bytes = 8;
+        rest = &after[u32::from_le_bytes(*length) as usize + checksum_bytes..];
+        blocks_count += 1;
+    }
+    // The end of each table is a block of its own, and so are header, end and the nodes of both
+    // files.
+    let small_count = SHARED_CATALOG_TABLES.len() + SHARED_STATE_TABLES.len() + 4;
+    let full_count = snapshot.len() >> 21;
+    assert!(blocks_count <= small_count + full_count, "{blocks_count}");
+}
