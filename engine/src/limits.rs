@@ -232,6 +232,9 @@ pub const USAGE_DAYS_MAX: u32 = 400;
 pub const FIGURE_DAYS_MAX: u32 = 30;
 /// Maximum number of figures in a day.
 pub const FIGURES_MAX: usize = 64;
+/// Maximum number of seconds by which a moment may be ahead of the latest second and be remembered
+/// without a confirmation.
+pub const CLOCK_STEP_SECONDS_MAX: i64 = 86_400;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 /// Maximum number of sessions of one account; the oldest are closed first.

@@ -49,6 +49,10 @@ pub const METRICS_JOBS_MAX: usize = 2;
 /// Milliseconds that the wall clock must jump for its offset to be measured again. Smaller steps
 /// are slewing, which the monotonic clock follows.
 pub const CLOCK_JUMP_MS_MIN: i64 = 250;
+/// Seconds for which a clock must be far ahead, by the same, until its time is stored.
+pub const CLOCK_CONFIRM_SECONDS: u64 = 6 * 3600;
+/// Milliseconds by which such a clock may drift in that time; more is a jump.
+pub const CLOCK_DRIFT_MS_MAX: i64 = 60_000;
 /// Maximum number of blobs that the engine keeps open for all workers.
 pub const OPEN_BLOBS_MAX: usize = 1024;
 /// Maximum number of large files that one worker keeps open.

@@ -156,6 +156,7 @@ fn changes() -> Vec<Change> {
         }),
         Change::ReplaceFeedKey(new_api_key()),
         Change::ReplaceRecoveryCodes(ACCOUNT, vec![[0xFF; 32]; CODES_COUNT]),
+        Change::SetClock(end()),
     ]
 }
 
@@ -297,6 +298,7 @@ fn number_of_change(change: &Change) -> usize {
         Change::RenewApiKey(_) => 22,
         Change::ReplaceFeedKey(_) => 23,
         Change::ReplaceRecoveryCodes(..) => 24,
+        Change::SetClock(_) => 25,
     }
 }
 
@@ -306,7 +308,7 @@ fn every_event_is_committed_with_its_largest_value() {
     let events = events();
     let mut numbers: Vec<usize> = events.iter().map(number_of).collect();
     numbers.sort_unstable();
-    let expected: Vec<usize> = (1..=14).chain(101..=124).collect();
+    let expected: Vec<usize> = (1..=14).chain(101..=125).collect();
     assert_eq!(numbers, expected);
     for event in events {
         let before = log.state().unwrap().last;

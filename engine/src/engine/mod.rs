@@ -16,6 +16,8 @@ mod bounds_test;
 #[cfg(test)]
 mod accounts_test;
 #[cfg(test)]
+mod clock_test;
+#[cfg(test)]
 mod cluster_faults_test;
 #[cfg(test)]
 mod cluster_lag_test;

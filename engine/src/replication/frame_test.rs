@@ -220,6 +220,7 @@ fn added_events() -> Vec<StateEvent> {
         }),
         Change::ReplaceFeedKey(new_key),
         Change::ReplaceRecoveryCodes(AccountId(1), vec![[5; 32], [6; 32]]),
+        Change::SetClock(at(8)),
     ];
     let mut events = Vec::from(changes.map(|change| change.into_event("ana", at(0))));
     events.push(StateEvent::SealSecret(

@@ -10,8 +10,8 @@ use super::event::{
 use super::repair::last_number;
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, APPLIED, AuditClass, DOWNLOADS, EMAILS, FIGURES,
-    FILES, LAST_ACCOUNT, LATEST_SECOND, META, OFFSETS, REGISTRATION, USAGE, account_row,
-    api_key_day_row, api_key_row, day_row, last_usage_row, offset_row,
+    FILES, LAST_ACCOUNT, META, OFFSETS, REGISTRATION, USAGE, account_row, api_key_day_row,
+    api_key_row, day_row, last_usage_row, offset_row,
 };
 use super::touched::TouchedCredentials;
 use crate::codec::{ApiKeyTotals, StoredValue, decode_number, encode_figures, encode_number};
@@ -41,6 +41,8 @@ pub(super) enum Effect {
     Link,
     /// Registration is open (true), or by invitation only.
     Registration(bool),
+    /// The latest second was set.
+    Clock,
     /// A session was opened.
     SessionOpened(Session),
     /// A session was ended.
@@ -119,6 +121,7 @@ impl AppliedFrames {
                 | Effect::ApiKeyRemoved(_)
                 | Effect::Link
                 | Effect::Registration(_)
+                | Effect::Clock
                 | Effect::SessionOpened(_)
                 | Effect::SessionClosed(_)
                 | Effect::File(_) => {}
@@ -268,6 +271,7 @@ impl EventStep<'_, '_> {
             Change::RenewApiKey(renewal) => self.renew_api_key(renewal, by.at),
             Change::ReplaceFeedKey(new) => self.replace_feed_key(new, by.at),
             Change::ReplaceRecoveryCodes(id, digests) => self.replace_codes(*id, digests),
+            Change::SetClock(second) => self.set_clock(*second),
         }
     }
 
@@ -338,15 +342,6 @@ impl EventStep<'_, '_> {
             self.put_account(&changed)?;
         }
         Ok(Outcome::Done)
-    }
-
-    /// Remembers a moment: time never falls behind it.
-    pub(super) fn see(&mut self, moment: Timestamp) -> Result<()> {
-        let second = u64::try_from(moment.seconds()).unwrap_or(0);
-        if number(self.rows, META, LATEST_SECOND)? < second {
-            self.rows.put(META, LATEST_SECOND, &encode_number(second))?;
-        }
-        Ok(())
     }
 
     fn add_usage(&mut self, batch: &UsageBatch) -> Result<Outcome> {
@@ -573,7 +568,7 @@ fn stored_or_default<T: Default>(
 }
 
 /// A stored number; 0 when there is none.
-fn number(rows: &Transaction<'_>, table: Table, row_key: &[u8]) -> Result<u64> {
+pub(super) fn number(rows: &Transaction<'_>, table: Table, row_key: &[u8]) -> Result<u64> {
     match rows.get(table, row_key)? {
         Some(stored) => decode_number(&stored),
         None => Ok(0),

@@ -174,10 +174,13 @@ pub enum Change {
     ReplaceFeedKey(NewApiKey),
     /// Replace the recovery codes, given by their SHA-256, of an account with a second step.
     ReplaceRecoveryCodes(AccountId, Vec<[u8; 32]>),
+    /// Set the latest second, back or ahead. What was revoked stays revoked; keys that are expired
+    /// and end later become valid again, sessions and links do not.
+    SetClock(Timestamp),
 }
 
 codec! {
-    enum Change, "a change of accounts or keys, 0 to 23" {
+    enum Change, "a change of accounts or keys, 0 to 24" {
         0 => CreateAccount(new),
         1 => SetPassword(account, hash),
         2 => ReplacePassword { account, old, new },
@@ -202,6 +205,7 @@ codec! {
         21 => RenewApiKey(renewal),
         22 => ReplaceFeedKey(new),
         23 => ReplaceRecoveryCodes(account, digests),
+        24 => SetClock(second),
     }
 }
 
@@ -276,7 +280,8 @@ impl Change {
             | Self::CreateApiKeyWithin(..)
             | Self::RenewApiKey(_)
             | Self::ReplaceFeedKey(_)
-            | Self::SetRegistration(_) => None,
+            | Self::SetRegistration(_)
+            | Self::SetClock(_) => None,
             Self::SetPasswordByLink { account, .. } => Some(*account),
             Self::IssueLink(link) => link.account(),
         }
@@ -313,6 +318,7 @@ impl Change {
             Self::RollApiKey(_) | Self::RenewApiKey(_) => "key rolled",
             Self::SetRegistration(true) => "registration opened",
             Self::SetRegistration(false) => "registration closed",
+            Self::SetClock(_) => "clock set",
         }
     }
 }

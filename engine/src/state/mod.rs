@@ -9,6 +9,7 @@ mod tables;
 mod apply;
 mod audit_rows;
 mod key_rows;
+mod clock_rows;
 mod session_rows;
 mod sign_in_rows;
 mod file_table;
@@ -20,12 +21,12 @@ mod view;
 mod store;
 mod path_rows;
 mod file_rows;
-mod memory_witness;
 mod content_walk;
+mod memory_witness;
 
 pub(crate) use apply::StateFrame;
-pub use event::{
 pub(crate) use content_walk::{ContentWalk, files_from, key_after};
+pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyBound, KeyRenewal, KeyRoll, NewAccount,
     NewApiKey, Outcome, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };

@@ -38,8 +38,8 @@ impl View {
             Effect::SecondStep(id, second) => self.set_second_step(id, second),
             Effect::ApiKey(api_key) => self.put_api_key(api_key),
             Effect::ApiKeyRemoved(id) => self.remove_api_key(id),
-            // Links are read from the file.
-            Effect::Link => {}
+            // Links and the latest second are read from the file.
+            Effect::Link | Effect::Clock => {}
             Effect::Registration(is_open) => self.registration = Some(is_open),
             Effect::SessionOpened(session) => self.put_session(session),
             Effect::SessionClosed(digest) => self.remove_session(&digest),

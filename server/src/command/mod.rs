@@ -7,6 +7,7 @@ mod access;
 mod account;
 mod backup;
 mod check;
+mod clock;
 mod cluster;
 mod compact;
 mod completions;

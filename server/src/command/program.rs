@@ -11,8 +11,8 @@ use super::context::{Common, Context};
 use super::error::CommandError;
 use super::subcommand::SubcommandEntry;
 use super::{
-    account, backup, check, cluster, compact, completions, demo, explain, export, file, health,
-    import, key, logging, man, record, reload, restore, serve, stats, top, verify, version,
+    account, backup, check, clock, cluster, compact, completions, demo, explain, export, file,
+    health, import, key, logging, man, record, reload, restore, serve, stats, top, verify, version,
 };
 
 /// Every subcommand, in the order of the help.
@@ -32,6 +32,7 @@ static SUBCOMMANDS: &[SubcommandEntry] = &[
     SubcommandEntry::of::<backup::BackupArguments>(),
     SubcommandEntry::of::<restore::RestoreArguments>(),
     SubcommandEntry::of::<compact::CompactArguments>(),
+    SubcommandEntry::of::<clock::ClockArguments>(),
     SubcommandEntry::of::<cluster::ClusterArguments>(),
     SubcommandEntry::of::<stats::StatsArguments>(),
     SubcommandEntry::of::<top::TopArguments>(),

@@ -2,10 +2,12 @@
 
 use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
-use super::{accounts, api_keys, cluster, files, import_paths, links, live, maintenance, records};
+use super::{
+    accounts, api_keys, clock, cluster, files, import_paths, links, live, maintenance, records,
+};
 
 /// Every operation, in the lists of their files.
-static OPERATIONS: [&[OperationEntry]; 9] = [
+static OPERATIONS: [&[OperationEntry]; 10] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,
     accounts::OPERATIONS,
@@ -15,6 +17,7 @@ static OPERATIONS: [&[OperationEntry]; 9] = [
     maintenance::OPERATIONS,
     live::OPERATIONS,
     cluster::OPERATIONS,
+    clock::OPERATIONS,
 ];
 
 /// Executes the operation of this name. Arguments and answer are JSON.

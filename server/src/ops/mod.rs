@@ -7,6 +7,7 @@
 
 mod accounts;
 mod api_keys;
+mod clock;
 mod cluster;
 mod error;
 mod execute;
@@ -28,6 +29,7 @@ pub use api_keys::{
     CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,
     RollKey, SetKeyLimit, ShowKey,
 };
+pub use clock::{ClockRead, ReadClock, ResetClock, RevivedKey};
 pub use cluster::{
     ClusterRead, ForgetNode, NodeForgotten, NodeRead, ReadCluster, SnapshotWritten, WriteSnapshot,
 };

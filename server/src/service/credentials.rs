@@ -25,6 +25,8 @@ pub enum Actor<'a> {
     CommandLine,
     /// An account of the web interface: signed in, or the one that a sign-up creates.
     Account(&'a Email),
+    /// The clock of this machine, once it is confirmed.
+    Clock,
 }
 
 impl Actor<'_> {
@@ -33,6 +35,7 @@ impl Actor<'_> {
         match self {
             Self::CommandLine => "command line",
             Self::Account(email) => email.as_str(),
+            Self::Clock => "clock",
         }
     }
 }
@@ -318,6 +321,8 @@ impl AffectedKeys {
             | Change::IssueLink(_)
             | Change::WithdrawLink(_)
             | Change::ReplaceRecoveryCodes(..)
+            // It revokes no key that was not revoked before.
+            | Change::SetClock(_)
             | Change::AcceptInvitation(..)
             | Change::SetPasswordByLink { .. }
             | Change::CloseSessions(_) => Self::None,

@@ -10,10 +10,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use subcat_engine::{DamageEntry, Engine, MaintenanceTask, StateEvent};
+use subcat_engine::{Change, DamageEntry, Engine, MaintenanceTask, StateEvent};
 
 use super::Service;
 use super::background::BackgroundTask;
+use super::credentials::Actor;
 use super::periodic::{PeriodicTask, TaskError};
 use crate::limits::TASK_SPAN_MS_MIN;
 use crate::traces::SpanFacts;
@@ -194,7 +195,7 @@ fn run_task(service: &Service, task: BackgroundTask) -> subcat_engine::Result<()
 /// The work of every second. Errors: the engine's; the next run tries again.
 fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     // Before the offset is measured again: if the clock was set back, the later time counts.
-    service.observe_time(service.now());
+    service.note_clock();
     service.clock.resync();
     service.credentials().settle();
     service.note_space();
@@ -213,8 +214,12 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
 
 fn drop_expired_sessions(service: &Service) -> subcat_engine::Result<()> {
     let effective_now = service.effective_now(service.now());
-    let drop_expired = vec![StateEvent::DropExpiredSessions(effective_now)];
-    service.engine.apply(drop_expired)?;
+    let confirmed = service.confirmed_second();
+    let set_clock =
+        confirmed.map(|now| Change::SetClock(now).into_event(Actor::Clock.as_str(), now));
+    let mut events: Vec<StateEvent> = set_clock.into_iter().collect();
+    events.push(StateEvent::DropExpiredSessions(effective_now));
+    service.engine.apply(events)?;
     Ok(())
 }
 

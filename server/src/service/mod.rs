@@ -10,6 +10,7 @@ mod hourly_use;
 mod language_counts;
 mod maintenance;
 mod metrics;
+mod observed_time;
 mod periodic;
 mod sealing;
 mod settings;

@@ -1,6 +1,6 @@
 //! The running service.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::Guard;
@@ -14,6 +14,7 @@ use super::empty_searches::EmptySearches;
 use super::history::{Figures, History};
 use super::language_counts::{KeptCounts, LanguageCounts};
 use super::metrics::Metrics;
+use super::observed_time::ObservedTime;
 use super::sealing;
 use super::served_files::ServedFiles;
 use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
@@ -85,8 +86,7 @@ pub struct Service {
     pub control: ControlHandle,
     /// A [`Phase`] as its number.
     phase: AtomicU8,
-    /// The latest second ever observed, by this process or an earlier one.
-    latest_second: AtomicI64,
+    observed: ObservedTime,
     /// True if the last download could not be counted.
     is_counting_failing: AtomicBool,
     /// True if the last look found the disk nearly full.
@@ -168,11 +168,12 @@ impl Service {
             tracing::warn!(
                 %latest,
                 behind_seconds,
-                "the clock lags the latest observed time: expired keys and sessions stay expired"
+                "the clock lags the latest observed time: expired keys and sessions stay expired \
+                 (subcat clock show)"
             );
         }
         let service = Self {
-            latest_second: AtomicI64::new(latest.seconds()),
+            observed: ObservedTime::new(latest),
             credentials: Arc::new(Credentials::new(Arc::clone(&engine))),
             sealing_key: sealing::key_of(&engine),
             cluster: OnceLock::new(),
@@ -420,18 +421,46 @@ impl Service {
     /// The second that decides about expiry: `now`, or the latest observed one if the clock was set
     /// back since, so that nothing that has expired becomes valid again. Cost: one relaxed load.
     pub fn effective_now(&self, now: Timestamp) -> Timestamp {
-        let latest = self.latest_second.load(Ordering::Relaxed);
-        match Timestamp::from_seconds(latest) {
-            Some(latest) => now.max(latest),
-            None => now,
+        self.observed.effective(now)
+    }
+
+    /// The latest second.
+    pub fn latest_second(&self) -> Timestamp {
+        self.observed.latest()
+    }
+
+    /// Follows a latest second that an operator has set.
+    pub fn follow_clock(&self, set: Timestamp) {
+        self.observed.set(set);
+    }
+
+    /// Compares the clock with the stored second, and tells the log when it is far ahead.
+    pub(super) fn note_clock(&self) {
+        let now = self.clock.now();
+        // A store that cannot be read is told elsewhere.
+        let Ok(stored) = self.engine.usage().latest_moment() else {
+            return;
+        };
+        if let Some(ahead_seconds) = self.observed.look(now, stored) {
+            tracing::warn!(
+                clock = %now.timestamp(),
+                latest = %stored,
+                ahead_seconds,
+                "the clock is far ahead of the latest observed time: it is believed after six \
+                 hours, or after subcat clock reset"
+            );
         }
     }
 
-    /// Notes an observed second. Called once a second, and whenever a key or a session is found to
-    /// have expired, so that a clock that is set back does not revive it.
+    /// The current second, if it is to be stored though it is far ahead of the stored one.
+    pub(super) fn confirmed_second(&self) -> Option<Timestamp> {
+        self.observed.is_confirmed().then(|| self.now())
+    }
+
+    /// Notes an observed second, unless it is far ahead. Called once a second, and whenever a key
+    /// or a session is found to have expired, so that a clock that is set back does not revive it.
     pub fn observe_time(&self, moment: Timestamp) {
-        self.latest_second
-            .fetch_max(moment.seconds(), Ordering::Relaxed);
+        self.observed.observe(moment);
     }
 
     /// State of the service.

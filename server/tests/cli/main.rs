@@ -17,6 +17,8 @@ mod care;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
 mod cluster;
 #[cfg(test)]
 mod damage;

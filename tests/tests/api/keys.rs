@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use subcat_engine::internals::{Fault, Faulty};
-use subcat_engine::{AuditEntry, Change, Scopes, StateEvent, block_on};
+use subcat_engine::{ApiKeyState, AuditEntry, Change, Scopes, StateEvent, block_on};
 use subcat_server::config::ExpiredStatus;
 use subcat_server::runtime::{Clock, Control, Moment, SystemClock};
 use subcat_server::service::{Actor, Service};
@@ -243,6 +243,48 @@ fn rule_9_2_a_clock_that_is_set_back_revives_no_key() {
     );
     let next = Service::new(config, engine, control.handle(), clock.clone());
     assert_eq!(next.effective_now(next.now()), expires_at);
+}
+
+/// A machine that starts with a clock that is years ahead ends nothing for good.
+#[test]
+fn rule_9_2_a_clock_that_was_far_ahead_ends_no_key_for_good() {
+    const START: i64 = 1_700_000_000;
+    const FAR: i64 = 3_650 * 86_400;
+    let clock = Arc::new(Settable(AtomicI64::new(START)));
+    let set = |seconds| clock.0.store(START + seconds, Ordering::SeqCst);
+    let mut server = TestServer::with_clock(clock.clone(), |_| {});
+    let now = server.service.now();
+    let observed = vec![StateEvent::DropExpiredSessions(now)];
+    server.service.engine.apply(observed).unwrap();
+    server.service.observe_time(now);
+    let expires_at = now.plus_seconds(86_400);
+    let (text, _) = server.api_key_with(Scopes::ALL, None, Some(expires_at));
+    let (revoked, revoked_key) = server.api_key_with(Scopes::ALL, None, None);
+    let mut client = server.connect();
+    let mut statuses_at = |seconds| {
+        set(seconds);
+        [&text, &revoked].map(|text| client.get(SEARCH, Some(text)).status)
+    };
+    assert_eq!(statuses_at(0), [200, 200]);
+    assert_eq!(statuses_at(FAR), [401, 200], "while the clock says so");
+    let change = server
+        .service
+        .change(Change::RevokeApiKey(revoked_key.id), Actor::CommandLine);
+    block_on(change).unwrap();
+    assert_eq!(statuses_at(1), [200, 401], "the clock is right again");
+    set(FAR);
+    let service = Arc::clone(&server.service);
+    server.stop();
+    set(2);
+    let control = Control::start().unwrap();
+    let (engine, config) = (
+        Arc::clone(&service.engine),
+        service.config().as_ref().clone(),
+    );
+    let next = Service::new(config, engine, control.handle(), clock.clone());
+    assert_eq!(next.effective_now(next.now()), now.plus_seconds(2));
+    let api_key = next.engine.accounts().api_key(revoked_key.id).unwrap();
+    assert_eq!(api_key.state(next.now()), ApiKeyState::Revoked);
 }
 
 /// API.md 9.5: a revocation whose commit reports an error may be durable all the same. Whatever the

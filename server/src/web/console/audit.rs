@@ -131,10 +131,12 @@ fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
     }
 }
 
-/// The author in the language of the page: an address, or the command line.
+/// The author in the language of the page: an address, the command line or the clock.
 fn actor_name(actor: String, lang: Lang) -> String {
     if actor == Actor::CommandLine.as_str() {
         lang.t("command line", "línea de órdenes").to_owned()
+    } else if actor == Actor::Clock.as_str() {
+        lang.t("clock", "reloj").to_owned()
     } else {
         actor
     }
@@ -168,6 +170,7 @@ fn action_name(action: &str, lang: Lang) -> String {
         "key revoked" => "clave revocada",
         "registration opened" => "registro abierto",
         "registration closed" => "registro cerrado",
+        "clock set" => "reloj ajustado",
         _ => return action.to_owned(),
     };
     match lang {
