@@ -39,6 +39,8 @@ pub(crate) struct Catalog {
     pub(super) has_delta: AtomicBool,
     pub(super) reindex_jobs_done: AtomicU64,
     pub(super) merges_done: AtomicU64,
+    /// As of the last look for segments to merge.
+    pub(super) unmergeable_count: AtomicU64,
     /// True if merges end early and none begins: the process is about to stop.
     pub(super) is_merging_stopped: AtomicBool,
 }
@@ -57,6 +59,7 @@ impl Catalog {
             has_delta: AtomicBool::new(false),
             reindex_jobs_done: AtomicU64::new(0),
             merges_done: AtomicU64::new(0),
+            unmergeable_count: AtomicU64::new(0),
             is_merging_stopped: AtomicBool::new(false),
         }
     }
@@ -83,6 +86,11 @@ impl Catalog {
             self.reindex_jobs_done.load(Ordering::Relaxed),
             self.merges_done.load(Ordering::Relaxed),
         )
+    }
+
+    /// Count of segment files that are too large to be merged, though there are many of their size.
+    pub(crate) fn unmergeable_count(&self) -> u64 {
+        self.unmergeable_count.load(Ordering::Relaxed)
     }
 
     /// Commits a few changes and makes them searchable.

@@ -1,5 +1,6 @@
 //! Flushing the delta and merging segments of one size, while reads and writes continue.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,9 @@ impl Catalog {
             let mut writer = self.writer.lock();
             self.ensure_recovered(&mut writer)?;
             let inputs = choose(writer.segments(), MERGE_MEMORY_MAX);
+            let unmergeable_count = unmergeable_count(writer.segments(), MERGE_MEMORY_MAX);
+            self.unmergeable_count
+                .store(unmergeable_count, Ordering::Relaxed);
             let is_idle = inputs.is_empty() || writer.is_merging();
             if is_idle || self.is_merging_stopped() || !self.has_space_for(&inputs)? {
                 return Ok(false);
@@ -151,41 +155,16 @@ impl Write for Stoppable<'_> {
     }
 }
 
-/// The segments to merge next: the smallest tier with enough of them, as many as `memory_max` bytes
-/// allow, or a segment with half of its documents deleted; empty if there is nothing to do.
+/// The segments to merge next: of the smallest full tier as many as `memory_max` bytes allow, or a
+/// segment with half of its documents deleted; empty if there is nothing to do.
 fn choose(segments: &[LiveSegment], memory_max: u64) -> Vec<LiveSegment> {
-    let mut by_size: Vec<&LiveSegment> = segments.iter().collect();
-    // By live documents: those with a tombstone do not survive a merge.
-    by_size.sort_by_key(|live| live.live_count());
     // From the smallest tier upwards: its merge costs least and shortens the list of segments as
     // much as any other.
-    let mut start = 0;
-    while start < by_size.len() {
-        let tier = tier_of(by_size[start].live_count());
-        let rest = &by_size[start..];
-        let in_tier = rest
-            .iter()
-            .take_while(|live| tier_of(live.live_count()) == tier);
-        let tier_count = in_tier.count();
-        if MERGE_SEGMENTS_COUNT <= tier_count {
-            let (mut docs_count, mut memory_bytes) = (0, 0);
-            let fits = |live: &&&LiveSegment| {
-                docs_count += live.live_count();
-                memory_bytes += live.merge_memory_bytes();
-                docs_count <= u64::from(SEGMENT_DOCS_MAX) && memory_bytes <= memory_max
-            };
-            let chosen: Vec<LiveSegment> = rest[..tier_count]
-                .iter()
-                .take(MERGE_INPUTS_MAX)
-                .take_while(fits)
-                .map(|live| (*live).clone())
-                .collect();
-            // A single segment that fits would be rewritten unchanged.
-            if 1 < chosen.len() {
-                return chosen;
-            }
+    for tier in full_tiers(segments) {
+        let chosen = fitting(&tier, memory_max);
+        if !chosen.is_empty() {
+            return chosen;
         }
-        start += tier_count;
     }
     // After the tiers: their merges drop deleted documents as well.
     let is_half_gone =
@@ -196,6 +175,51 @@ fn choose(segments: &[LiveSegment], memory_max: u64) -> Vec<LiveSegment> {
         .cloned()
         .into_iter()
         .collect()
+}
+
+/// Count of the segments in full tiers where no two fit into one merge: they stay, and each search
+/// asks them all.
+fn unmergeable_count(segments: &[LiveSegment], memory_max: u64) -> u64 {
+    let tiers = full_tiers(segments).into_iter();
+    let stuck = tiers.filter(|tier| fitting(tier, memory_max).is_empty());
+    stuck.map(|tier| tier.len() as u64).sum()
+}
+
+/// Tiers with enough segments for a merge, the smallest first. In each, those that take the least
+/// memory come first: long titles in one segment keep no others from being merged.
+fn full_tiers(segments: &[LiveSegment]) -> Vec<Vec<&LiveSegment>> {
+    let mut tiers: BTreeMap<u32, Vec<&LiveSegment>> = BTreeMap::new();
+    for live in segments {
+        // By live documents: those with a tombstone do not survive a merge.
+        let tier = tiers.entry(tier_of(live.live_count())).or_default();
+        tier.push(live);
+    }
+    let mut full: Vec<_> = tiers.into_values().collect();
+    full.retain(|tier| MERGE_SEGMENTS_COUNT <= tier.len());
+    for tier in &mut full {
+        tier.sort_by_key(|live| live.merge_memory_bytes());
+    }
+    full
+}
+
+/// The first segments of a tier that fit into one merge; empty if no two do.
+fn fitting(tier: &[&LiveSegment], memory_max: u64) -> Vec<LiveSegment> {
+    let (mut docs_count, mut memory_bytes) = (0, 0);
+    let fits = |live: &&&LiveSegment| {
+        docs_count += live.live_count();
+        memory_bytes += live.merge_memory_bytes();
+        docs_count <= u64::from(SEGMENT_DOCS_MAX) && memory_bytes <= memory_max
+    };
+    let candidates = tier.iter().take(MERGE_INPUTS_MAX);
+    let mut chosen: Vec<LiveSegment> = candidates
+        .take_while(fits)
+        .map(|live| (*live).clone())
+        .collect();
+    // A single segment that fits would be rewritten unchanged.
+    if chosen.len() < 2 {
+        chosen.clear();
+    }
+    chosen
 }
 
 /// Tier of a segment: each holds segments up to `MERGE_SEGMENTS_COUNT` times larger than the one
@@ -216,12 +240,12 @@ mod tests {
 
     const DOCS_COUNT: u64 = 20;
 
-    /// A segment of documents with a long title each.
-    fn live(number: u64) -> LiveSegment {
+    /// A segment of documents with a title of this text, repeated, and a number each.
+    fn live(number: u64, text: &str, repeats: usize) -> LiveSegment {
         let mut builder = SegmentBuilder::new();
         for doc in 0..DOCS_COUNT {
             let id = RecordId::from_bytes(u128::from(number * DOCS_COUNT + doc).to_be_bytes());
-            let title = format!("{}{number} {doc}", "the same words again ".repeat(20));
+            let title = format!("{}{number} {doc}", text.repeat(repeats));
             builder.add(&Record::new(id, &title)).unwrap();
         }
         let mut bytes = Vec::new();
@@ -230,9 +254,14 @@ mod tests {
         LiveSegment::new(number, Arc::new(segment))
     }
 
+    /// A segment of documents with a long title each.
+    fn live_with_long_titles(number: u64) -> LiveSegment {
+        live(number, "the same words again ", 20)
+    }
+
     #[test]
     fn a_merge_takes_as_many_segments_as_its_memory_allows() {
-        let segments: Vec<LiveSegment> = (0..6).map(live).collect();
+        let segments: Vec<LiveSegment> = (0..6).map(live_with_long_titles).collect();
         let most = segments.iter().map(LiveSegment::merge_memory_bytes).max();
         let most = most.unwrap();
         // The suffixes of the titles are decisive.
@@ -243,5 +272,20 @@ mod tests {
         // A single one would be rewritten unchanged.
         assert_eq!(chosen_count(most), 0);
         assert_eq!(chosen_count(0), 0);
+        let stuck_count = |memory_max| unmergeable_count(&segments, memory_max);
+        assert_eq!(stuck_count(most * 3), 0);
+        assert_eq!(stuck_count(most), 6);
+        assert_eq!(unmergeable_count(&segments[..3], most), 0, "no full tier");
+    }
+
+    #[test]
+    fn segments_that_take_too_much_memory_keep_no_others_from_being_merged() {
+        let mut segments: Vec<LiveSegment> = (0..3).map(live_with_long_titles).collect();
+        segments.extend((3..7).map(|number| live(number, "short ", 1)));
+        let least = segments.iter().map(LiveSegment::merge_memory_bytes).min();
+        let chosen = choose(&segments, 5 * least.unwrap());
+        let numbers: Vec<u64> = chosen.iter().map(LiveSegment::number).collect();
+        assert_eq!(numbers, [3, 4, 5, 6]);
+        assert_eq!(unmergeable_count(&segments, 5 * least.unwrap()), 0);
     }
 }

@@ -85,6 +85,12 @@ impl CatalogHandle<'_> {
         self.database.catalog.request_reindex();
     }
 
+    /// Count of segment files that no merge has memory for, though there are many of their size:
+    /// each search asks them all. Cost: an atomic load.
+    pub fn unmergeable_segments(self) -> u64 {
+        self.database.catalog.unmergeable_count()
+    }
+
     /// Ends the running merge, if any, and lets none begin: called before
     /// [`Engine::close`](crate::Engine::close). Never waits.
     pub fn stop_merging(self) {

@@ -13,6 +13,9 @@ pub struct EngineStats {
     pub records: u64,
     pub active_records: u64,
     pub file_segments: u64,
+    /// Those that no merge has memory for, though there are many of their size.
+    #[serde(default)]
+    pub unmergeable_segments: u64,
     pub delta_records: u64,
     pub tombstones: u64,
     pub index_bytes: u64,
@@ -71,6 +74,7 @@ pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
     let mut stats = EngineStats {
         records,
         active_records,
+        unmergeable_segments: catalog.unmergeable_count(),
         catalog_store_bytes: catalog.store().size_bytes()?,
         state_store_bytes: state.store().size_bytes()?,
         catalog_reclaimable_bytes: reclaimable.map(|bytes| bytes.catalog),

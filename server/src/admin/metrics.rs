@@ -268,7 +268,7 @@ fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
 }
 
 fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
-    let gauges: [(&'static str, &str, u64); 15] = [
+    let gauges: [(&'static str, &str, u64); 16] = [
         ("records", "Records of the catalog.", stats.records),
         (
             "records_active",
@@ -281,6 +281,11 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
             stats.damaged_records,
         ),
         ("segments", "Segment files.", stats.file_segments),
+        (
+            "segments_unmergeable",
+            "Segment files that no merge has memory for.",
+            stats.unmergeable_segments,
+        ),
         (
             "delta_records",
             "Records not yet in a segment file.",
@@ -329,6 +334,11 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
         writer.gauge(name, help, value)?;
     }
     cached_files(writer, stats)?;
+    maintenance(writer, stats)
+}
+
+/// Work of the background tasks since the start.
+fn maintenance(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     let help = "Reindex jobs that flushed the delta to a segment file.";
     writer.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
     let help = "Times that the scrubber has read everything.";

@@ -1,6 +1,7 @@
 //! `subcat stats`: sizes, counts, usage.
 
 use clap::Args;
+use subcat_engine::EngineStats;
 
 use super::access::{Missing, execute_once};
 use super::context::Context;
@@ -35,7 +36,7 @@ fn shown(read: &StatsRead) -> String {
         ("server", server.into()),
         ("records", stats.records.to_string()),
         ("active records", stats.active_records.to_string()),
-        ("segment files", stats.file_segments.to_string()),
+        ("segment files", segment_files(stats)),
         ("records in the delta", stats.delta_records.to_string()),
         ("tombstones", stats.tombstones.to_string()),
         ("index", size(stats.index_bytes)),
@@ -82,6 +83,13 @@ fn cache_facts(cache: &SearchCacheRead) -> String {
     ])
 }
 
+fn segment_files(stats: &EngineStats) -> String {
+    match (stats.file_segments, stats.unmergeable_segments) {
+        (all, 0) => all.to_string(),
+        (all, large) => format!("{all} ({large} too large to be merged)"),
+    }
+}
+
 /// Bytes that `subcat compact` may reclaim. It pays when they are a quarter or more of a large
 /// file.
 fn reclaimable(bytes: Option<u64>, store_bytes: u64) -> String {
@@ -97,6 +105,17 @@ fn reclaimable(bytes: Option<u64>, store_bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segments_that_no_merge_takes_are_told() {
+        let mut stats = EngineStats {
+            file_segments: 9,
+            ..EngineStats::default()
+        };
+        assert_eq!(segment_files(&stats), "9");
+        stats.unmergeable_segments = 8;
+        assert_eq!(segment_files(&stats), "9 (8 too large to be merged)");
+    }
 
     #[test]
     fn compaction_is_proposed_where_it_pays() {

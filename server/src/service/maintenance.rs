@@ -199,6 +199,7 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     service.clock.resync();
     service.credentials().settle();
     service.note_space();
+    service.note_segments();
     // A failure to store it must not keep counters from being synced.
     let noted = service.note_history(is_last);
     service.engine.usage().sync_counters()?;

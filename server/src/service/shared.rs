@@ -91,6 +91,8 @@ pub struct Service {
     is_counting_failing: AtomicBool,
     /// True if the last look found the disk nearly full.
     is_disk_full: AtomicBool,
+    /// Count of segments too large for a merge that was logged last.
+    unmergeable_logged: AtomicU64,
     credentials: Arc<Credentials>,
     /// Opens the secrets of second steps; none on a node of a cluster without a copy of it.
     sealing_key: Option<SealingKey>,
@@ -199,6 +201,7 @@ impl Service {
             phase: AtomicU8::new(Phase::Starting as u8),
             is_counting_failing: AtomicBool::new(false),
             is_disk_full: AtomicBool::new(false),
+            unmergeable_logged: AtomicU64::new(0),
         };
         service.bound_files(&service.config());
         Arc::new(service)
@@ -317,6 +320,19 @@ impl Service {
             }
             Ok(()) if was_full => tracing::info!("there is room on the disk again"),
             Ok(()) | Err(_) => {}
+        }
+    }
+
+    /// Logs segments that no merge has memory for, and again when they have doubled.
+    pub(super) fn note_segments(&self) {
+        let count = self.engine.catalog().unmergeable_segments();
+        let logged = self.unmergeable_logged.load(Ordering::Relaxed);
+        if 2 * logged <= count && 0 < count {
+            self.unmergeable_logged.store(count, Ordering::Relaxed);
+            tracing::warn!(
+                count,
+                "no merge has memory for these segments: searches take longer with each of them"
+            );
         }
     }
 
