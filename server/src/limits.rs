@@ -271,7 +271,7 @@ pub const COUNTING_NODES_MAX: usize = 64;
 pub const LOG_ENTRIES_READ_MAX: usize = 1024;
 /// Copies that a cluster of NATS servers keeps of the log: one may be lost with its disk, and
 /// entries are still accepted while one is away.
-pub const NATS_REPLICAS: usize = 3;
+pub const NATS_REPLICAS: u64 = 3;
 /// Maximum pause before the next attempt to connect to NATS.
 pub const RECONNECT_PAUSE_MAX: Duration = Duration::from_millis(500);
 /// Oldest version of PostgreSQL that is known to work, as the server writes it.

@@ -65,6 +65,31 @@ fn a_log_in_nats_outlives_an_outage() {
     outlives_an_outage(&open, &mut nats);
 }
 
+/// One address of three servers is usual, and they keep three copies all the same.
+#[test]
+fn nats_keeps_as_many_copies_as_its_servers_can() {
+    for (servers, copies) in [(1, 1), (3, 3)] {
+        let Some(nats) = Nats::start(servers) else {
+            return;
+        };
+        let address = nats.address();
+        let open = opener(address.split(',').next().unwrap().to_owned());
+        ready(&open);
+        let log = open();
+        assert_eq!(log.copies(), None, "nothing was asked yet");
+        let until = Instant::now() + Duration::from_secs(60);
+        while let Err(error) = log.create(EPOCH) {
+            // The servers are about to find each other.
+            assert!(Instant::now() < until, "{error}");
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(log.copies(), Some(copies));
+        let other = open();
+        assert_eq!(other.state().unwrap().epoch, EPOCH);
+        assert_eq!(other.copies(), Some(copies), "of {servers} servers");
+    }
+}
+
 #[test]
 fn a_log_in_postgres_keeps_the_rules() {
     let Some(postgres) = Postgres::start() else {

@@ -110,6 +110,12 @@ pub trait Log: Send + Sync {
 
     /// Drops the entries up to `through`, which snapshots cover.
     fn truncate(&self, through: u64) -> Result<(), ReadError>;
+
+    /// Copies of each entry that the service keeps, as of the last [`Log::state`]; `None` if it
+    /// does not tell. Never waits.
+    fn copies(&self) -> Option<u64> {
+        None
+    }
 }
 
 #[cfg(test)]

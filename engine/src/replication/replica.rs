@@ -459,6 +459,7 @@ impl Replica {
         ReplicaStatus {
             node: self.shared.node,
             epoch: self.shared.epoch,
+            log_copies: self.shared.log.copies(),
             applied: self.shared.applied(),
             nodes: self.shared.nodes.lock().values().cloned().collect(),
             stopped: self.shared.stopped.lock().clone(),

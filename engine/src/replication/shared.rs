@@ -51,6 +51,8 @@ pub struct ReplicaStatus {
     pub node: NodeId,
     /// Epoch of the log.
     pub epoch: u64,
+    /// Copies of each entry that the log keeps, where it tells.
+    pub log_copies: Option<u64>,
     /// Number of the last entry that was applied.
     pub applied: u64,
     /// Nodes that have given a beat and have not left, this one included.

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use async_nats::client::{Request, RequestErrorKind};
@@ -53,6 +54,8 @@ const NO_LEADER: &str = "the log has no leader just now, or none that can be rea
                          lasts, see whether the stores of its servers are full (max_file_store)";
 /// Code of the API's answer that there is no such stream.
 const NO_STREAM: u64 = 10_059;
+/// Code of the API's answer that a server alone keeps no more than one copy.
+const ALONE: u64 = 10_074;
 /// Codes of answers after which an entry is certainly not stored: JetStream is off, for the server
 /// or the account, the entry is too large, there is no stream. Others may be sent after it was.
 const REFUSALS: [u64; 4] = [10_039, 10_054, NO_STREAM, 10_076];
@@ -60,7 +63,10 @@ const REFUSALS: [u64; 4] = [10_039, 10_054, NO_STREAM, 10_076];
 /// A log in a stream of NATS JetStream.
 pub struct NatsLog {
     stream: String,
-    replica_count: usize,
+    /// True if the address names as many servers as are to keep the stream.
+    is_full_address: bool,
+    /// Copies of the stream that there were at the last look; 0 before the first.
+    copies: AtomicU64,
     client: Client,
     news: Arc<watch::Sender<News>>,
     /// Newest complaint of the client about its connection.
@@ -104,6 +110,8 @@ enum Batch {
 /// A question was not answered, or with an error.
 enum AskError {
     NoStream,
+    /// Several copies were asked for, and the server is in no cluster.
+    Alone(String),
     Other(String),
 }
 
@@ -126,6 +134,8 @@ struct StreamInfo {
 struct StreamConfig {
     #[serde(default)]
     metadata: HashMap<String, String>,
+    #[serde(default)]
+    num_replicas: u64,
 }
 
 #[derive(Deserialize)]
@@ -146,7 +156,7 @@ impl From<AskError> for ReadError {
     fn from(error: AskError) -> Self {
         match error {
             AskError::NoStream => Self::NoLog,
-            AskError::Other(text) => Self::Unavailable(text),
+            AskError::Alone(text) | AskError::Other(text) => Self::Unavailable(text),
         }
     }
 }
@@ -169,11 +179,8 @@ impl NatsLog {
         runtime.handle().spawn(listen(hints, Arc::clone(&news)));
         Ok(Self {
             stream: stream.to_owned(),
-            replica_count: if servers.len() < NATS_REPLICAS {
-                1
-            } else {
-                NATS_REPLICAS
-            },
+            is_full_address: NATS_REPLICAS <= servers.len() as u64,
+            copies: AtomicU64::new(0),
             client,
             news,
             complaint,
@@ -238,6 +245,7 @@ impl NatsLog {
             .map_err(|error| AskError::Other(error.to_string()))?;
         Err(match refusal.err_code {
             Some(NO_STREAM) => AskError::NoStream,
+            Some(ALONE) => AskError::Alone(refusal.description),
             _ => AskError::Other(refusal.description),
         })
     }
@@ -262,6 +270,7 @@ impl NatsLog {
                 self.stream
             )));
         };
+        self.copies.store(config.num_replicas, Ordering::Relaxed);
         let oldest = match state.messages {
             0 => state.last_seq + 1,
             _ => state.first_seq,
@@ -303,16 +312,32 @@ impl NatsLog {
         }
     }
 
-    /// Creates the stream. NATS refuses if one of this name has other settings, such as another
-    /// epoch.
+    /// Creates the stream, with one copy if the server is in no cluster. NATS refuses if one of
+    /// this name has other settings, such as another epoch.
+    ///
+    /// An address often names one server of several, so only the servers know how many they are.
     async fn create_stream(&self, epoch: u64) -> Result<(), ReadError> {
-        let question = json!({
+        let mut copies = NATS_REPLICAS;
+        let mut created = self.ask("CREATE", &self.settings(epoch, copies)).await;
+        if matches!(created, Err(AskError::Alone(_))) && !self.is_full_address {
+            copies = 1;
+            created = self.ask("CREATE", &self.settings(epoch, copies)).await;
+        }
+        created?;
+        self.copies.store(copies, Ordering::Relaxed);
+        self.news.send_modify(|news| news.seq = 0);
+        Ok(())
+    }
+
+    /// Settings of the stream.
+    fn settings(&self, epoch: u64, copies: u64) -> Value {
+        json!({
             "name": self.stream,
             "subjects": [subject_of(&self.stream, epoch)],
             "storage": "file",
             "retention": "limits",
             "discard": "new",
-            "num_replicas": self.replica_count,
+            "num_replicas": copies,
             "max_consumers": -1,
             "max_msgs": -1,
             "max_msgs_per_subject": -1,
@@ -326,10 +351,7 @@ impl NatsLog {
                 "headers_only": true,
             },
             "metadata": { EPOCH: epoch.to_string() },
-        });
-        self.ask("CREATE", &question).await?;
-        self.news.send_modify(|news| news.seq = 0);
-        Ok(())
+        })
     }
 
     /// Entries after `after` from any replica.
@@ -616,6 +638,11 @@ impl Log for NatsLog {
         self.runtime.block_on(async {
             let _ = time::timeout(at_most, news.wait_for(is_news)).await;
         });
+    }
+
+    fn copies(&self) -> Option<u64> {
+        let copies = self.copies.load(Ordering::Relaxed);
+        (copies != 0).then_some(copies)
     }
 
     fn truncate(&self, through: u64) -> Result<(), ReadError> {

@@ -248,6 +248,7 @@ fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
     if !is_own {
         log.create(epoch).map_err(log_error)?;
     }
+    warn_of_one_copy(log.as_ref());
     Ok(written)
 }
 
@@ -270,6 +271,7 @@ fn reseed(
     let epoch = next_epoch(position.epoch.max(state.epoch), random()?);
     // The data directory keeps its position until the new log is there.
     log.reset(epoch).map_err(log_error)?;
+    warn_of_one_copy(log.as_ref());
     let engine = enter(config, engine, epoch)?;
     write_first_snapshot(config, place, &engine)
 }
@@ -443,6 +445,16 @@ fn leave_shown(done: &LeaveDone) -> String {
     text
 }
 
+/// Says so if the log is lost with one disk.
+fn warn_of_one_copy(log: &dyn Log) {
+    if log.copies() == Some(1) {
+        tracing::warn!(
+            "the log has one copy, and is lost with the disk of its server: three servers keep \
+             three"
+        );
+    }
+}
+
 fn log_of(config: &Config) -> Result<Arc<dyn Log>, CommandError> {
     let Some(address) = &config.cluster.log else {
         return Err(ClusterError::NoLog.into());
@@ -497,6 +509,11 @@ fn status_shown(read: &ClusterRead) -> String {
         ("epoch", read.epoch.to_string()),
         ("applied", read.applied.to_string()),
         ("lag", read.lag.map_or("-".into(), |lag| lag.to_string())),
+        (
+            "copies",
+            read.log_copies
+                .map_or("-".into(), |copies| copies.to_string()),
+        ),
     ]);
     if let Some(problem) = &read.problem {
         text.push_str(&format!("problem: {problem}\n"));

@@ -41,6 +41,9 @@ pub struct ClusterRead {
     pub state: String,
     /// Reason of a degraded state.
     pub problem: Option<String>,
+    /// Copies of each entry that the log keeps, where it tells.
+    #[serde(default)]
+    pub log_copies: Option<u64>,
     /// Every node that is known, this one included.
     pub nodes: Vec<NodeRead>,
 }
@@ -278,6 +281,7 @@ impl ClusterRead {
             }
             .into(),
             problem: state.problem.clone(),
+            log_copies: state.replica.log_copies,
             nodes: nodes.collect(),
         }
     }
