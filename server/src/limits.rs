@@ -269,6 +269,8 @@ pub const COUNT_MESSAGES_MAX: usize = 256;
 pub const COUNTING_NODES_MAX: usize = 64;
 /// Maximum number of entries that one read of a shared log returns.
 pub const LOG_ENTRIES_READ_MAX: usize = 1024;
+/// Objects of a bucket that are listed at a time.
+pub const BUCKET_PAGE: usize = 1_000;
 /// Copies that a cluster of NATS servers keeps of the log: one may be lost with its disk, and
 /// entries are still accepted while one is away.
 pub const NATS_REPLICAS: u64 = 3;

@@ -1,5 +1,7 @@
 //! `subcat file`: stored files.
 
+use std::num::NonZeroU16;
+
 use clap::Args;
 use subcat_engine::ReleaseId;
 
@@ -7,10 +9,10 @@ use super::access::{Missing, execute_once};
 use super::context::Context;
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
-use super::table::{facts, or_dash, or_never};
-use crate::ops::{FileShown, ForgetFile, ShowFile};
+use super::table::{bytes, facts, or_dash, or_never};
+use crate::ops::{BucketSwept, FileShown, ForgetFile, ShowFile, SweepBucket};
 
-/// Show and forget stored files
+/// Show and forget stored files, sweep their bucket
 #[derive(Debug, Args)]
 pub(super) struct FileArguments {
     #[command(subcommand)]
@@ -33,6 +35,19 @@ enum FileAction {
         /// Forget it though an import brought it, and no upstream has it
         #[arg(long)]
         force: bool,
+    },
+    /// Count the objects in the bucket of files.s3 that no file refers to, and remove them
+    ///
+    /// They are left when files are forgotten or replaced, or when two nodes fetch a file at once.
+    /// Older backups may refer to them, and so may other services with the same bucket: remove none
+    /// that is younger than the oldest backup, and none from a bucket that is shared.
+    Sweep {
+        /// Days for which an object must have been there
+        #[arg(long, value_name = "DAYS", default_value = "30")]
+        older_than: NonZeroU16,
+        /// Remove them
+        #[arg(long)]
+        remove: bool,
     },
 }
 
@@ -58,8 +73,29 @@ impl Subcommand for FileArguments {
                     format!("the file of {release} is forgotten: the next download fetches it\n")
                 })
             }
+            FileAction::Sweep { older_than, remove } => {
+                let sweep = SweepBucket {
+                    older_than_days: older_than,
+                    remove,
+                };
+                let reply = execute_once(config, Missing::Refuse, sweep)?;
+                context.show(&reply, swept)
+            }
         }
     }
+}
+
+fn swept(done: &BucketSwept) -> String {
+    let BucketSwept {
+        contents, orphans, ..
+    } = done;
+    let size = bytes(done.orphan_bytes);
+    let what = if done.are_removed {
+        "were removed"
+    } else {
+        "can go (--remove)"
+    };
+    format!("of {contents} contents in the bucket {orphans} ({size}) {what}\n")
 }
 
 fn shown(file: &FileShown) -> String {

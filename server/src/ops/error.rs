@@ -126,6 +126,15 @@ pub enum OperationRejection {
         "the file of {0} was brought by an import and no upstream has it: forget it with --force"
     )]
     BroughtFile(ReleaseId),
+    /// No bucket is set.
+    #[error("files.s3 names no bucket")]
+    NoBucket,
+    /// The bucket does not answer, or refuses.
+    #[error("files.s3: {0}")]
+    Bucket(String),
+    /// Other nodes may know files that this one does not.
+    #[error("this node does not follow the log now, and may not know every file: start its server")]
+    NotFollowing,
     /// Not an address.
     #[error("{0:?} is not an email address")]
     InvalidEmail(String),

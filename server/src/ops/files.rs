@@ -1,14 +1,22 @@
-//! Operations on stored files: show, forget.
+//! Operations on stored files: show, forget, remove what nothing refers to from the bucket.
+
+use std::num::NonZeroU16;
 
 use serde::{Deserialize, Serialize};
 use subcat_engine::{CachedFile, Outcome, ReleaseId, StateEvent};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
+#[cfg(feature = "s3")]
+use crate::upstream::ObjectStorage;
+
+/// Seconds of a day.
+const DAY_SECONDS: i64 = 86_400;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ShowFile>(),
     OperationEntry::of::<ForgetFile>(),
+    OperationEntry::of::<SweepBucket>(),
 ];
 
 impl Operations<'_> {
@@ -115,6 +123,90 @@ impl Operation for ForgetFile {
         Ok(FileForgotten {
             release: release.as_str().to_owned(),
         })
+    }
+}
+
+/// `file sweep`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepBucket {
+    /// Days for which an object must have been there.
+    pub older_than_days: NonZeroU16,
+    /// True to remove the orphans, and not only to count them.
+    pub remove: bool,
+}
+
+/// Answer of [`SweepBucket`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BucketSwept {
+    /// Count of all contents in the bucket.
+    pub contents: u64,
+    /// Count of those that are old and that no file refers to.
+    pub orphans: u64,
+    /// Their bytes.
+    pub orphan_bytes: u64,
+    /// True if they were removed.
+    pub are_removed: bool,
+}
+
+impl Operation for SweepBucket {
+    const NAME: &'static str = "file/sweep";
+    type Answer = BucketSwept;
+
+    async fn execute(self, operations: &Operations<'_>) -> Result<BucketSwept, OperationError> {
+        if !operations.knows_every_file() {
+            return Err(OperationRejection::NotFollowing.into());
+        }
+        let days = i64::from(self.older_than_days.get());
+        let before = operations.now.plus_seconds(-days * DAY_SECONDS);
+        #[cfg(feature = "s3")]
+        {
+            let bucket = |error: std::io::Error| OperationRejection::Bucket(error.to_string());
+            let storage = ObjectStorage::new(&operations.config.files_s3).map_err(bucket)?;
+            let storage = storage.ok_or(OperationRejection::NoBucket)?;
+            let mut swept = BucketSwept {
+                are_removed: self.remove,
+                ..BucketSwept::default()
+            };
+            let mut last = None;
+            loop {
+                let page = storage.contents_after(last.as_deref()).await;
+                let page = page.map_err(bucket)?;
+                swept.contents += page.contents.len() as u64;
+                for object in page.contents {
+                    let is_old = object.put_at < before.seconds();
+                    if !is_old || operations.engine.files().has_content(object.content) {
+                        continue;
+                    }
+                    swept.orphans += 1;
+                    swept.orphan_bytes += object.bytes;
+                    if self.remove {
+                        let removed = storage.remove_content(&object.content).await;
+                        removed.map_err(bucket)?;
+                    }
+                }
+                last = page.last;
+                if last.is_none() {
+                    return Ok(swept);
+                }
+            }
+        }
+        #[cfg(not(feature = "s3"))]
+        {
+            let _ = before;
+            Err(OperationRejection::NoBucket.into())
+        }
+    }
+}
+
+impl Operations<'_> {
+    /// Returns true if no other machine knows of a file that is unknown here.
+    fn knows_every_file(&self) -> bool {
+        match self.service.and_then(|service| service.cluster()) {
+            Some(node) => node.state().problem.is_none(),
+            // A node that is stopped does not know what the others do.
+            None => self.engine.log_position().is_none(),
+        }
     }
 }
 

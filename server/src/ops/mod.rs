@@ -35,7 +35,7 @@ pub use cluster::{
 };
 pub use error::{OperationError, OperationRejection, RecordIds};
 pub use execute::execute_named;
-pub use files::{FileForgotten, FileShown, ForgetFile, ShowFile};
+pub use files::{BucketSwept, FileForgotten, FileShown, ForgetFile, ShowFile, SweepBucket};
 pub use import::{
     ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, RefusedLine,
     import, with_nearest,

@@ -28,5 +28,5 @@ pub(crate) use http_client::client_builder;
 #[cfg(any(feature = "nats", feature = "postgres"))]
 pub(crate) use http_client::install_tls;
 #[cfg(feature = "s3")]
-pub use object_storage::ObjectStorage;
+pub use object_storage::{BucketContent, BucketPage, ObjectStorage};
 pub use remote_file::{RemoteContent, RemoteFile, RemoteFileError, Validators};

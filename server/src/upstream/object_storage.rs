@@ -17,7 +17,7 @@ use tokio::time;
 
 use super::http_client::install_tls;
 use crate::config::S3Settings;
-use crate::limits::{STORAGE_REQUESTS_MAX, STORAGE_RETRIES_MAX};
+use crate::limits::{BUCKET_PAGE, STORAGE_REQUESTS_MAX, STORAGE_RETRIES_MAX};
 use crate::runtime::Control;
 
 /// Time for a connection to the service.
@@ -79,6 +79,8 @@ impl ObjectStorage {
             .with_bucket_name(bucket)
             .with_region(&settings.region)
             .with_client_options(client)
+            // Not every service deletes several objects at once.
+            .with_disable_bulk_delete(true)
             .with_retry(RetryConfig {
                 backoff: BackoffConfig::default(),
                 max_retries: STORAGE_RETRIES_MAX,
@@ -183,6 +185,57 @@ impl ObjectStorage {
             }
             to.flush()
         })
+    }
+}
+
+/// A content in the bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BucketContent {
+    /// SHA-256 of it.
+    pub content: ContentHash,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// Unix time in seconds at which it was put there last.
+    pub put_at: i64,
+}
+
+/// Some contents in the bucket, in the order of their names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BucketPage {
+    /// The contents; other objects are left out.
+    pub contents: Vec<BucketContent>,
+    /// Name of the last object; none if there are no more.
+    pub last: Option<String>,
+}
+
+/// The contents as a whole. Like snapshots they take no permit.
+impl ObjectStorage {
+    /// The contents among up to [`BUCKET_PAGE`] objects after one.
+    pub fn contents_after(&self, last: Option<&str>) -> BlobAnswer<BucketPage> {
+        let folder = Path::from(FOLDER);
+        let after = last.map_or_else(|| folder.clone(), Path::from);
+        self.begin(|bucket| async move {
+            let objects = bucket.store.list_with_offset(Some(&folder), &after);
+            let objects = objects.take(BUCKET_PAGE).try_collect::<Vec<_>>().await;
+            let objects = objects.map_err(|error| error_of(&error))?;
+            let contents = objects.iter().filter_map(|object| {
+                let content = ContentHash::parse(object.location.filename()?)?;
+                (path_of(&content) == object.location).then_some(BucketContent {
+                    content,
+                    bytes: object.size,
+                    put_at: object.last_modified.timestamp(),
+                })
+            });
+            Ok(BucketPage {
+                contents: contents.collect(),
+                last: objects.last().map(|object| object.location.to_string()),
+            })
+        })
+    }
+
+    /// Removes a content.
+    pub fn remove_content(&self, content: &ContentHash) -> BlobAnswer<()> {
+        self.remove(path_of(content).as_ref())
     }
 }
 

@@ -1,16 +1,20 @@
 //! Services that a server talks to, in the test's own process: object storage and an upstream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use subcat_engine::Timestamp;
+
 /// One bucket of a service that speaks as much S3 as is needed here, and its outage.
 #[derive(Default)]
 pub struct Bucket {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// Objects that were put there years ago.
+    old: Mutex<BTreeSet<String>>,
     pub is_away: AtomicBool,
     /// It accepts requests, and answers none until this is over.
     pub is_hanging: AtomicBool,
@@ -66,6 +70,11 @@ impl Bucket {
         } else if method == "PUT" {
             objects.insert(path.to_owned(), content);
             ("200 OK", Vec::new())
+        } else if method == "DELETE" {
+            objects.remove(path);
+            ("204 No Content", Vec::new())
+        } else if path.contains("list-type=2") {
+            ("200 OK", self.listing(&objects, path))
         } else {
             match objects
                 .get(path)
@@ -83,6 +92,47 @@ impl Bucket {
         let mut stream = reader.into_inner();
         // A client that has gone is not this server's matter.
         let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+    }
+
+    /// The body of the answer with the objects after the one that the path names.
+    fn listing(&self, objects: &BTreeMap<String, Vec<u8>>, path: &str) -> Vec<u8> {
+        let after = path.split(['?', '&']);
+        let after = after.filter_map(|it| it.strip_prefix("start-after="));
+        let after = format!("/files/{}", after.collect::<String>().replace("%2F", "/"));
+        let old = self.old.lock().unwrap();
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+        let now = Timestamp::from_seconds(now as i64).unwrap().to_string();
+        let objects = objects.iter().filter(|(name, _)| after < **name);
+        let objects = objects.map(|(name, object)| {
+            let time = if old.contains(name) {
+                "2020-01-02T03:04:05Z"
+            } else {
+                &now
+            };
+            let (key, size) = (name.trim_start_matches("/files/"), object.len());
+            format!(
+                "<Contents><Key>{key}</Key><LastModified>{time}</LastModified><ETag>\"1\"</ETag>\
+                 <Size>{size}</Size></Contents>"
+            )
+        });
+        let objects = objects.collect::<String>();
+        format!("<?xml version=\"1.0\"?><ListBucketResult>{objects}</ListBucketResult>")
+            .into_bytes()
+    }
+
+    /// Puts an object there, years ago or just now.
+    pub fn put(&self, name: &str, is_old: bool) {
+        let name = format!("/files/{name}");
+        if is_old {
+            self.old.lock().unwrap().insert(name.clone());
+        }
+        self.objects.lock().unwrap().insert(name, b"left".to_vec());
+    }
+
+    /// Makes every object one that was put there years ago.
+    pub fn let_age(&self) {
+        let objects = self.objects.lock().unwrap();
+        self.old.lock().unwrap().extend(objects.keys().cloned());
     }
 
     /// The body of the answer that there is no such object, or no such bucket.

@@ -409,3 +409,44 @@ fn files_without_their_second_home_are_fetched_from_upstream() {
     assert_eq!((answer.status, answer.text().as_str()), (200, SRT));
     assert_eq!(server.stop(), 0);
 }
+
+/// Orphans are counted, and removed when that is wanted. Objects that were put there lately stay:
+/// their files may be about to become known.
+#[test]
+fn what_nothing_refers_to_leaves_the_bucket() {
+    let (bucket, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    scene.start();
+    assert_eq!(scene.download().0, 200);
+    scene.wait_for_upload();
+    let kept = bucket.names();
+    bucket.let_age();
+    let (old, new) = ("a".repeat(64), "b".repeat(64));
+    bucket.put(&format!("blobs/{old}"), true);
+    bucket.put(&format!("blobs/{new}"), false);
+    bucket.put("blobs/notes.txt", true);
+    bucket.put(&format!("snapshots/{old}"), true);
+    let sweep = |place: &Place, more: &[&str]| {
+        let config = ["file", "sweep", "--json", "--config", "s.toml"];
+        place.run(&[&config[..], more].concat()).json()
+    };
+    let counted = sweep(&scene.place, &[]);
+    assert_eq!(counted["contents"], 3, "{counted}");
+    assert_eq!(
+        (&counted["orphans"], &counted["orphan_bytes"]),
+        (&1.into(), &4.into())
+    );
+    assert_eq!(bucket.names().len(), kept.len() + 4, "nothing was removed");
+    let removed = sweep(&scene.place, &["--remove"]);
+    assert_eq!(removed["orphans"], 1, "{removed}");
+    let names = bucket.names();
+    assert!(!names.contains(&format!("/files/blobs/{old}")), "{names:?}");
+    assert!(kept.iter().all(|name| names.contains(name)), "{names:?}");
+    assert_eq!(names.len(), kept.len() + 3);
+    assert_eq!(sweep(&scene.place, &["--remove"])["orphans"], 0);
+    assert_eq!(scene.place.stop_server(), 0);
+    // Without a server, too, and not without a bucket.
+    assert_eq!(sweep(&scene.place, &[])["contents"], 2);
+    let refused = scene.place.run(&["file", "sweep"]).fails(1);
+    assert!(refused.contains("names no bucket"), "{refused}");
+}
