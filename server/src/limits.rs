@@ -350,7 +350,7 @@ pub const SHOWN_COLUMNS_MAX: usize = 32;
 pub const IGNORED_NAMES_MAX: usize = 32;
 
 /// Size of a batch of files that an import brings and stores together.
-pub const BROUGHT_BATCH_BYTES: usize = 4 << 20;
+pub const BROUGHT_BATCH_BYTES: usize = 2 << 20;
 /// Maximum size of one such file: `upstream.max_bytes` is not more.
 pub const BROUGHT_BYTES_MAX: usize = 1 << 30;
 

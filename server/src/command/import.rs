@@ -28,6 +28,7 @@ use crate::config::Config;
 use crate::limits::FOLDER_CACHE_BYTES;
 use crate::ops::{ImportFiles, ImportOptions, ImportReport, ImportResult, import, with_nearest};
 use crate::rows::Format;
+use crate::runtime::share_one_arena;
 
 /// Fields of a record, for the help (API.md 13.3).
 fn fields_help() -> String {
@@ -221,6 +222,7 @@ impl ImportArguments {
         config: Config,
         folder: PathBuf,
     ) -> Result<(), CommandError> {
+        share_one_arena();
         let missing = self.missing();
         let import = FolderImport {
             folder,

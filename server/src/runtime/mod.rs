@@ -44,6 +44,7 @@ pub use control::{Control, ControlHandle, interval};
 pub use descriptors::Descriptors;
 pub use file_body::StoredBytes;
 pub use handler::{Handler, HandlerOutcome, LaterResponse};
+pub use heap::share_one_arena;
 pub use io_backend::RingRefusedError;
 pub use listen::{ListenSettings, Workers};
 pub use listener::ConnectionEnds;
