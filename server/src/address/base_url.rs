@@ -30,34 +30,36 @@ pub(super) struct ReachedBy<'a> {
 }
 
 impl ReachedBy<'_> {
-    /// `public_url` where the request was sent to it, came through a proxy that forwards, or by a
-    /// Unix socket; else scheme and `Host` of the request, and the base path if the request had it.
-    pub(super) fn base_url(&self) -> String {
+    /// Appends `public_url` where the request was sent to it, came through a proxy that forwards, or
+    /// by a Unix socket; else scheme and `Host` of the request, and the base path if the request had
+    /// it.
+    pub(super) fn write_base_url(&self, out: &mut String) {
         let host = self.host();
         if let Some(url) = &self.config.public_url {
             let is_forwarded = self.is_proxied && self.headers.contains_key("x-forwarded-for");
             let is_forwarded = is_forwarded || self.is_local;
             if is_forwarded || host.is_some_and(|host| is_host_of(host, url)) {
-                return url.clone();
+                out.push_str(url);
+                return;
             }
         }
-        let scheme = if self.is_https() { "https" } else { "http" };
-        let base = match self.place {
-            AddressPlace::Root => "",
-            AddressPlace::Base => self.config.base_path(),
-        };
+        out.push_str(if self.is_https() { "https" } else { "http" });
+        out.push_str("://");
         match (host, self.reached) {
-            (Some(host), _) => format!("{scheme}://{host}{base}"),
-            (None, Some(reached)) => format!("{scheme}://{reached}{base}"),
-            (None, None) => format!("{scheme}://localhost{base}"),
+            (Some(host), _) => out.push_str(host),
+            (None, Some(reached)) => out.push_str(&reached.to_string()),
+            (None, None) => out.push_str("localhost"),
+        }
+        if self.place == AddressPlace::Base {
+            out.push_str(self.config.base_path());
         }
     }
 
     /// `Host`, if it has only characters of hosts: it is written into answers.
     fn host(&self) -> Option<&str> {
         let host = self.headers.get(HOST).map(HeaderValue::to_str)?.ok()?;
-        let is_host = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
-        Some(host).filter(|host| !host.is_empty() && host.chars().all(is_host))
+        let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
+        Some(host).filter(|host| !host.is_empty() && host.bytes().all(is_host))
     }
 
     fn is_https(&self) -> bool {
@@ -117,7 +119,9 @@ mod tests {
                 AddressPlace::Root
             },
         };
-        assert_eq!(reached.base_url(), expected, "{public_url:?} {fields:?}");
+        let mut written = String::new();
+        reached.write_base_url(&mut written);
+        assert_eq!(written, expected, "{public_url:?} {fields:?}");
     }
 
     const PROXY: (&str, &str) = ("x-test-proxy", "");

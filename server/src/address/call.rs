@@ -8,6 +8,7 @@ use subcat_engine::Language;
 
 use super::base_url::{AddressPlace, ReachedBy};
 use crate::api::{Admitted, ApiWorker};
+use crate::limits::URL_START_BYTES;
 use crate::request::AddressPath;
 
 /// An admitted request below an address.
@@ -37,7 +38,8 @@ impl AddressCall<'_> {
             reached: self.reached,
             place: self.place,
         };
-        let mut base = reached.base_url();
+        let mut base = String::with_capacity(URL_START_BYTES);
+        reached.write_base_url(&mut base);
         base.push_str("/a/");
         base.push_str(&self.path.key);
         if let Some(tag) = &self.path.tag {

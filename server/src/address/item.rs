@@ -9,7 +9,7 @@ use super::item_request::ItemRequest;
 use super::record::AddressRecord;
 use super::release_names::release_names;
 use super::title_text::TitleCache;
-use crate::limits::NAMED_RELEASES_MAX;
+use crate::limits::{NAMED_RELEASES_MAX, URL_START_BYTES};
 use crate::rows::language_name;
 
 /// An item, with its fields in output order.
@@ -40,6 +40,8 @@ pub(super) struct ItemWriter<'a, 'r> {
     request: ItemRequest<'r>,
     /// Query string of the downloads, with its question mark.
     question: String,
+    /// URL of the last item's download: its memory is used again.
+    url: String,
     titles: TitleCache<'a>,
 }
 
@@ -48,6 +50,7 @@ impl<'a, 'r> ItemWriter<'a, 'r> {
     pub(super) fn new(request: ItemRequest<'r>) -> Self {
         Self {
             question: question(&request),
+            url: String::with_capacity(URL_START_BYTES),
             request,
             titles: TitleCache::default(),
         }
@@ -65,10 +68,14 @@ impl<'a, 'r> ItemWriter<'a, 'r> {
         };
         let description = record.fields.description.as_deref().unwrap_or_default();
         let named = named_releases(description, record.file_name.unwrap_or_default());
-        let mut releases = vec![&*texts.lines];
+        let mut releases = Vec::with_capacity(1 + named.len());
+        releases.push(&*texts.lines);
         releases.extend(named.iter().map(|name| &**name));
         let id = record.id.to_string();
-        let (base, question) = (request.base, &self.question);
+        self.url.clear();
+        let parts = [request.base, "/api/v1/subtitles/", &id, "/download"];
+        self.url.extend(parts);
+        self.url.push_str(&self.question);
         let item = Item {
             id: &id,
             subscene_id: &id,
@@ -85,7 +92,7 @@ impl<'a, 'r> ItemWriter<'a, 'r> {
             filename: &filename,
             uploaded_at: &record.fields.posted_at,
             downloads,
-            download_url: &format!("{base}/api/v1/subtitles/{id}/download{question}"),
+            download_url: &self.url,
         };
         serde_json::to_writer(out, &item).expect("texts and numbers always serialise");
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use subcat_engine::{fold, release_word_weight, words};
 
-use super::title_names::is_episode_word;
+use super::title_names::is_one_episode_word;
 use crate::limits::{RELEASE_NAME_CHARS_MAX, RELEASE_PARTS_MIN};
 
 /// Years that identify the name of a release.
@@ -46,12 +46,15 @@ fn bare_name(bare: &str) -> Option<&str> {
 /// True for a year, an episode word, or a word that distinguishes releases.
 fn tells_release(part: &str) -> bool {
     let is_year = part.len() == 4 && part.parse().is_ok_and(|year| YEARS.contains(&year));
-    if is_year || is_episode_word(part) {
+    if is_year {
         return true;
     }
     let folded = fold(part);
     let mut all = words(&folded);
-    matches!((all.next(), all.next()), (Some(word), None) if 1 < release_word_weight(word))
+    let (Some(word), None) = (all.next(), all.next()) else {
+        return false;
+    };
+    1 < release_word_weight(word) || is_one_episode_word(part, word)
 }
 
 /// A word without its parts in square brackets.

@@ -13,7 +13,7 @@ use super::item_request::{AskedTitle, ItemRequest};
 use super::record::AddressRecord;
 use crate::api::{SnapshotHits, failed};
 use crate::cache::AddressAnswer;
-use crate::limits::ADDRESS_ITEMS_MAX;
+use crate::limits::{ADDRESS_ITEM_BYTES, ADDRESS_ITEMS_MAX};
 use crate::request::{AddressSearch, address_search};
 use crate::respond::ApiError;
 use crate::rows::named_language;
@@ -41,12 +41,17 @@ pub(super) fn answer(call: AddressCall<'_>) -> Response<Body> {
 
 /// The finished answer.
 fn list(call: &AddressCall<'_>, search: &AddressSearch, base: &str) -> Result<Bytes, ApiError> {
-    let mut out = b"{\"items\":[".to_vec();
+    const START: &[u8] = b"{\"items\":[";
     let Some(query) = query_of(search, call.variety()) else {
+        let mut out = START.to_vec();
         write_end(search, 0, &mut out);
         return Ok(out.into());
     };
     let found = call.worker.find(&query)?;
+    let items_max = found.downloads.len().min(search.per_page as usize);
+    // With room for the end.
+    let mut out = Vec::with_capacity((items_max + 1) * ADDRESS_ITEM_BYTES);
+    out.extend_from_slice(START);
     write_items(&found, search, base, &mut out)?;
     write_end(search, found.hits.total(), &mut out);
     let body = Bytes::from(out);

@@ -102,17 +102,20 @@ fn without_episode(text: &str) -> Option<&str> {
     Some(&text[..*at])
 }
 
-/// True if a text is one episode word (SEARCH.md 1.5), from its first character to its last.
-pub(super) fn is_episode_word(text: &str) -> bool {
-    let is_plain = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    if !is_plain(text.chars().next()) || !is_plain(text.chars().next_back()) {
-        return false;
-    }
+fn is_episode_word(text: &str) -> bool {
     let folded = fold(text);
     let mut all = words(&folded);
-    let (Some(word), None) = (all.next(), all.next()) else {
+    matches!((all.next(), all.next()), (Some(word), None) if is_one_episode_word(text, word))
+}
+
+/// True if a text is one episode word (SEARCH.md 1.5), from its first character to its last; `word`
+/// is its folding, which is one word.
+pub(super) fn is_one_episode_word(text: &str, word: &str) -> bool {
+    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    if !is_plain(bytes.first()) || !is_plain(bytes.last()) {
         return false;
-    };
+    }
     let Some(numbers) = word.strip_prefix('s') else {
         return false;
     };

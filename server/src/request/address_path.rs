@@ -188,8 +188,12 @@ fn next_segment<'a>(rest: &mut &'a str) -> Option<Cow<'a, str>> {
         *rest = "";
         return None;
     }
-    let (segment, after) = path.split_once('/').unwrap_or((path, ""));
+    let end = path.bytes().position(|byte| byte == b'/');
+    let (segment, after) = path.split_at(end.unwrap_or(path.len()));
     *rest = after;
+    if !segment.as_bytes().contains(&b'%') {
+        return Some(Cow::Borrowed(segment));
+    }
     Some(percent_decode_str(segment).decode_utf8_lossy())
 }
 
