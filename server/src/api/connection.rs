@@ -111,7 +111,7 @@ impl ConnectionMemory {
             return AuthResult::Invalid;
         };
         let value = value.as_bytes();
-        let last = look_up(service, &mut self.last_key, value, bearer_token(value));
+        let last = look_up(service, &mut self.last_key, value, bearer_token);
         let Some(last) = last else {
             return AuthResult::Invalid;
         };
@@ -139,12 +139,9 @@ impl ConnectionMemory {
         text: &str,
         now: Moment,
     ) -> Option<&KnownKey> {
-        let known = look_up(
-            service,
-            &mut self.last_address_key,
-            text.as_bytes(),
-            Some(text),
-        )?;
+        let known = look_up(service, &mut self.last_address_key, text.as_bytes(), |_| {
+            Some(text)
+        })?;
         let effective_now = service.effective_now(now.timestamp());
         if known.api_key.state(effective_now) != ApiKeyState::Active {
             service.observe_time(effective_now);
@@ -155,19 +152,19 @@ impl ConnectionMemory {
 }
 
 /// The key that a value names: the remembered one, if it is the same value, or else that with the
-/// text `token`, which is then remembered.
-fn look_up<'a>(
+/// text that `token_of` finds in the value, which is then remembered.
+fn look_up<'a, 't>(
     service: &Service,
     remembered: &'a mut Option<RememberedKey>,
-    value: &[u8],
-    token: Option<&str>,
+    value: &'t [u8],
+    token_of: impl FnOnce(&'t [u8]) -> Option<&'t str>,
 ) -> Option<&'a KnownKey> {
     // The generation is read before the table: a key found in a newer table is at worst looked
     // up once more. The other order could remember a revoked key under the new generation.
     let generation = service.api_keys().generation();
     let is_same = |last: &RememberedKey| last.generation == generation && *last.value == *value;
     if !remembered.as_ref().is_some_and(is_same) {
-        *remembered = token
+        *remembered = token_of(value)
             .and_then(|text| service.api_keys().lookup(text))
             .map(|known| RememberedKey {
                 generation,
