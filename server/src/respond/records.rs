@@ -43,7 +43,7 @@ pub fn write_record(
     write_item(out, item, style, b"}", sum);
 }
 
-/// Writes one record and `end`, which closes it; adds all but its count to the sum.
+/// Writes one record and `end`, which closes it; adds its fields but the count to the sum.
 fn write_item<const N: usize>(
     out: &mut BytesMut,
     item: &RecordItem<'_>,
@@ -72,10 +72,12 @@ fn write_item<const N: usize>(
             None => out.extend_from_slice(b"null"),
         }
     }
-    out.extend_from_slice(end);
-    if let Some(sum) = sum {
+    if let Some(sum) = sum
+        && after_count < out.len()
+    {
         sum.add(&out[after_count..]);
     }
+    out.extend_from_slice(end);
 }
 
 fn write_flags(out: &mut BytesMut, flags: FlagSet) {
@@ -89,8 +91,8 @@ fn write_flags(out: &mut BytesMut, flags: FlagSet) {
     out.put_u8(b']');
 }
 
-/// Writes the answer of a search: `{"items":[…],"total":N}`, and adds it to the sum. No allocation
-/// but the growth of `out`. Errors: those of the items.
+/// Writes the answer of a search: `{"items":[…],"total":N}`, and adds what differs between answers to
+/// the sum. No allocation but the growth of `out`. Errors: those of the items.
 pub fn write_list<'a, E>(
     out: &mut BytesMut,
     items: impl ExactSizeIterator<Item = Result<RecordItem<'a>, E>>,
