@@ -83,8 +83,9 @@ pub(super) fn find_key<'t>(
     let keyed_title = |at: usize| KeyedTitle::from_code(order.get_u32(at));
     let compare = |at: usize| {
         let keyed = keyed_title(at);
-        let folded = String::from_utf8_lossy(title(keyed.title));
-        compare_title_key(&folded, keyed.is_elided, key)
+        // A title that is no text was damaged on its way: it has no key.
+        let folded = str::from_utf8(title(keyed.title)).unwrap_or_default();
+        compare_title_key(folded, keyed.is_elided, key)
     };
     let first = partition(0, order.len(), |at| compare(at) == Ordering::Less);
     let having = (first..order.len()).take_while(|&at| compare(at) == Ordering::Equal);

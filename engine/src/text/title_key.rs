@@ -86,9 +86,12 @@ fn pieces(folded: &str) -> impl Iterator<Item = &str> {
 
 /// The first word of a folded text, and the text behind it.
 fn split_word(folded: &str) -> Option<(&str, &str)> {
-    match folded.split_once(' ') {
-        Some(split) => Some(split),
-        None if folded.is_empty() => None,
+    if folded.is_empty() {
+        return None;
+    }
+    // Words are short: a search for a space costs more than a look at each byte.
+    match folded.bytes().position(|byte| byte == b' ') {
+        Some(end) => Some((&folded[..end], &folded[end + 1..])),
         None => Some((folded, "")),
     }
 }
@@ -100,8 +103,9 @@ fn is_letter(word: &str) -> bool {
 
 /// True if the piece, without its spaces, is one of these words.
 fn is_one_of(piece: &str, listed: &[&str]) -> bool {
-    // Only a run of single letters has spaces, the first behind its first letter.
-    let is_run = piece.chars().nth(1) == Some(' ');
+    // Only a run of single letters has spaces, the first behind its first letter. The listed words
+    // are ASCII.
+    let is_run = piece.as_bytes().get(1) == Some(&b' ');
     if !is_run {
         return listed.contains(&piece);
     }
