@@ -10,6 +10,7 @@ use std::time::Instant;
 use clap::Parser;
 use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
+use subcat_bench::names::name_sets;
 use subcat_bench::search::{
     BATCH, Deletion, QuerySet, RecordFile, Times, piece_starts, query_sets, thread_nanoseconds,
     worst_requests,
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let records = RecordFile::open(&arguments.queries.catalog, arguments.queries.records)?;
     let mut sets = query_sets(&records, arguments.queries.queries)?;
+    sets.extend(name_sets(&records, arguments.queries.queries)?);
     sets.push(worst_requests(&records)?);
     let count = records.answer_order().len();
     let mut catalogs = vec![vec![Arc::new(build(&records, 0..count)?)]];

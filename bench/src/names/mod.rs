@@ -4,7 +4,9 @@
 mod catalog;
 mod form;
 mod report;
+mod sets;
 
 pub use catalog::{NameCatalog, Subject};
 pub use form::{FORMS, NameForm, Named};
 pub use report::{FormCount, NameReport};
+pub use sets::name_sets;
