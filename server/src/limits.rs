@@ -452,6 +452,11 @@ pub const EXPIRY_DAYS_MAX: u32 = 36_525;
 /// Records searched for one with a file, to show how to request it with a new API key.
 pub const SAMPLE_DOCS_MAX: usize = 100;
 
+/// Maximum number of languages that the filter of the catalog offers.
+pub const LANGUAGES_OFFERED_MAX: usize = 100;
+/// Languages that are offered beside the chips of a search, those of most records.
+pub const LANGUAGES_NARROWING_MAX: usize = 4;
+
 /// Search results on one page.
 pub const HITS_PER_PAGE: usize = 25;
 

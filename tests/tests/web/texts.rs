@@ -206,8 +206,43 @@ fn a_list_offers_filters_and_its_feed() {
         list.contains("/catalog?query=faro&#38;video_type=movie"),
         "{list}"
     );
-    assert!(list.contains("language=es-419"));
     assert!(list.contains("query=faro</code>"));
     let films = scene.page("/catalog?query=faro&video_type=movie");
     assert!(!films.contains("video_type=episode\""), "one is chosen");
+}
+
+#[test]
+fn every_language_of_the_catalog_can_be_chosen_by_its_name() {
+    let tags = ["es-MX", "ar", "en", "en", "en"];
+    let ids: Vec<String> = (1..=tags.len())
+        .map(|it| format!("{}{it}", &ID[..35]))
+        .collect();
+    let films = ids.iter().zip(tags).map(|(id, tag)| RecordDraft {
+        language: text(tag),
+        catalog_id: text("tt7777777"),
+        ..film(id, "Zumaque", 2004, "r1")
+    });
+    let mut scene = Scene::of(films.collect());
+    let list = scene.page("/catalog?query=zumaque");
+    for (tag, name) in [
+        ("ar", "Arabic"),
+        ("en", "English"),
+        ("es-419", "Spanish (Latin America)"),
+    ] {
+        let option = format!("<option value=\"{tag}\">{name}</option>");
+        assert!(list.contains(&option), "{option}: {list}");
+    }
+    // Those of most records narrow the list.
+    assert!(list.contains("language=en\">English</a>"), "{list}");
+    let chosen = scene.page("/catalog?query=zumaque&language=ENG");
+    assert!(chosen.contains("3 results"), "{chosen}");
+    assert!(chosen.contains("<strong>English</strong>"), "{chosen}");
+    let selected = "<option value=\"en\" selected>English</option>";
+    assert_eq!(chosen.matches(">English</option>").count(), 1);
+    assert!(chosen.contains(selected), "{chosen}");
+    let title = scene.page("/title/tt7777777");
+    for heading in ["Arabic", "English", "Latin America"] {
+        assert!(title.contains(&format!("<h2>{heading}</h2>")), "{title}");
+    }
+    assert!(!title.contains("no region stated"), "{title}");
 }

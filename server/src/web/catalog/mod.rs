@@ -5,6 +5,7 @@ pub(super) mod feed;
 pub(super) mod feed_link;
 pub(super) mod front;
 pub(super) mod language_badge;
+pub(super) mod language_filter;
 pub(super) mod look;
 pub(super) mod record_view;
 pub(super) mod release_words;

@@ -9,6 +9,7 @@ use subcat_engine::{
 };
 
 use super::feed_link::{own_feed, public_feed};
+use super::language_filter::language_choices;
 use super::record_view::{
     RecordView, below_heading, below_titles, packs_with, same_releases_together,
 };
@@ -134,6 +135,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     } else {
         StatusCode::UNPROCESSABLE_ENTITY
     };
+    let languages = request.site.service.language_counts()?;
+    let languages = language_choices(&languages, request.lang);
     let is_in_vain = results.as_ref().is_some_and(|it| it.hits.is_empty());
     let template = CatalogPage {
         page: searched_frame(request),
@@ -142,7 +145,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         } else {
             String::new()
         },
-        form: SearchForm::new(&reading.params, &errors, request.lang),
+        form: SearchForm::new(&reading.params, &errors, &languages, request.lang),
         feed_path: if errors.is_empty() {
             public_feed(request, &search_string)
         } else {

@@ -1,6 +1,9 @@
 //! The search form of the catalog: its fields, and the messages about invalid values.
 
+use super::language_badge::name_of;
+use super::language_filter::{LanguageChoice, canonical_tag};
 use super::result_order::ResultOrder;
+use crate::limits::LANGUAGES_NARROWING_MAX;
 use crate::request::{ParameterRejection, SearchRejection};
 use crate::web::frame::language::Lang;
 use crate::web::frame::params::Params;
@@ -29,6 +32,8 @@ enum SearchInput {
     Number,
     /// A choice of values with their labels in English and Spanish.
     Choice(&'static [(&'static str, &'static str, &'static str)]),
+    /// A choice of the languages that the catalog has.
+    Language,
 }
 
 const fn field(
@@ -79,20 +84,7 @@ const FIELDS: [SearchField; 16] = [
     field("year", "Year", "Año", SearchInput::Number),
     field("season", "Season", "Temporada", SearchInput::Number),
     field("episode", "Episode", "Episodio", SearchInput::Number),
-    field(
-        "language",
-        "Language",
-        "Idioma",
-        SearchInput::Choice(&[
-            ("", "All", "Todos"),
-            ("es-ES", "Spanish (Spain)", "Español (España)"),
-            (
-                "es-419",
-                "Spanish (Latin America)",
-                "Español (Latinoamérica)",
-            ),
-        ]),
-    ),
+    field("language", "Language", "Idioma", SearchInput::Language),
     field(
         "catalog_id",
         "Catalog ID",
@@ -196,7 +188,7 @@ pub(crate) struct Chip {
 
 /// A value of a filter that is not set, with the link that sets it.
 pub(crate) struct NarrowLink {
-    pub(crate) label: &'static str,
+    pub(crate) label: String,
     /// Query string of the same search with it.
     pub(crate) query: String,
 }
@@ -220,12 +212,18 @@ pub(crate) struct SearchForm {
 }
 
 impl SearchForm {
-    /// The form with the values of a query string and marks at the invalid ones.
-    pub(crate) fn new(params: &Params, errors: &SearchErrors, lang: Lang) -> Self {
+    /// The form with the values of a query string, marks at the invalid ones, and these languages
+    /// to choose.
+    pub(crate) fn new(
+        params: &Params,
+        errors: &SearchErrors,
+        languages: &[LanguageChoice],
+        lang: Lang,
+    ) -> Self {
         let fields = FIELDS.iter();
         let mut filters: Vec<FilterView> = fields
             .clone()
-            .filter_map(|field| field.view(params, errors, lang))
+            .filter_map(|field| field.view(params, errors, languages, lang))
             .collect();
         let query_fault = errors.at("query");
         let has_fault = |filter: &&mut FilterView| !filter.fault.is_empty();
@@ -244,7 +242,7 @@ impl SearchForm {
                 .collect(),
             narrowing: FIELDS
                 .iter()
-                .flat_map(|field| field.narrowing(params, lang))
+                .flat_map(|field| field.narrowing(params, languages, lang))
                 .collect(),
             sort: ResultOrder::of(params).value(),
         }
@@ -274,41 +272,62 @@ impl SearchField {
         let shown = match &self.input {
             SearchInput::Choice(options) => {
                 let known = options.iter().find(|(known, ..)| *known == value);
-                known.map_or(value, |(_, en, es)| lang.t(en, es))
+                known.map_or(value, |(_, en, es)| lang.t(en, es)).to_owned()
             }
-            _ => value,
+            SearchInput::Language => name_of(&canonical_tag(value), lang),
+            _ => value.to_owned(),
         };
         Some(Chip {
             label: self.label(lang),
-            value: shown.to_owned(),
+            value: shown,
             without: params.without(&[self.name, "lang", "theme", "page"]),
         })
     }
 
     /// The values of an offered filter, as long as none is chosen.
-    fn narrowing(&self, params: &Params, lang: Lang) -> Vec<NarrowLink> {
+    fn narrowing(
+        &self,
+        params: &Params,
+        languages: &[LanguageChoice],
+        lang: Lang,
+    ) -> Vec<NarrowLink> {
         let has_numbers = !(params.get("season").is_empty() && params.get("episode").is_empty());
         let is_implied = self.name == "video_type" && has_numbers;
-        let SearchInput::Choice(options) = &self.input else {
-            return Vec::new();
-        };
         if !OFFERED.contains(&self.name) || !params.get(self.name).is_empty() || is_implied {
             return Vec::new();
         }
-        let link = |(value, en, es): &(&str, &'static str, &'static str)| {
+        let link = |value: &str, label: &str| {
             let mut narrowed = params.clone();
             narrowed.set(self.name, value);
             NarrowLink {
-                label: lang.t(en, es),
+                label: label.to_owned(),
                 query: narrowed.without(&["lang", "theme", "page"]),
             }
         };
-        let offered = options.iter().filter(|(value, ..)| !value.is_empty());
-        offered.map(link).collect()
+        match &self.input {
+            SearchInput::Choice(options) => {
+                let offered = options.iter().filter(|(value, ..)| !value.is_empty());
+                offered
+                    .map(|(value, en, es)| link(value, lang.t(en, es)))
+                    .collect()
+            }
+            // One language does not narrow a list.
+            SearchInput::Language if 1 < languages.len() => {
+                let offered = languages.iter().take(LANGUAGES_NARROWING_MAX);
+                offered.map(|it| link(&it.tag, &it.name)).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The field as a filter; `None` if the form has no input for it.
-    fn view(&self, params: &Params, errors: &SearchErrors, lang: Lang) -> Option<FilterView> {
+    fn view(
+        &self,
+        params: &Params,
+        errors: &SearchErrors,
+        languages: &[LanguageChoice],
+        lang: Lang,
+    ) -> Option<FilterView> {
         let mut view = FilterView {
             name: self.name,
             label: self.label(lang),
@@ -339,20 +358,39 @@ impl SearchField {
                 view.is_number = true;
             }
             SearchInput::Choice(options) => {
-                let chosen = view.value.as_str();
-                let mut shown: Vec<OptionView> = options
-                    .iter()
-                    .map(|&(value, en, es)| OptionView::new(value, lang.t(en, es), chosen))
-                    .collect();
-                // A value from an address, such as another language, stays chosen.
-                if !options.iter().any(|(value, ..)| *value == chosen) {
-                    shown.push(OptionView::new(chosen, chosen, chosen));
-                }
-                view.options = shown;
+                let options = options.iter();
+                let known = options.map(|&(value, en, es)| (value, lang.t(en, es)));
+                view.options = options_with(&view.value, &view.value, known.collect());
+            }
+            SearchInput::Language => {
+                let chosen = canonical_tag(&view.value);
+                let mut known = vec![("", lang.t("All", "Todos"))];
+                known.extend(
+                    languages
+                        .iter()
+                        .map(|it| (it.tag.as_str(), it.name.as_str())),
+                );
+                view.options = options_with(&chosen, &name_of(&chosen, lang), known);
             }
         }
         Some(view)
     }
+}
+
+/// The options of a choice. A value from an address that is not among them stays chosen, by this
+/// label.
+fn options_with<'o>(
+    chosen: &'o str,
+    label: &'o str,
+    mut known: Vec<(&'o str, &'o str)>,
+) -> Vec<OptionView> {
+    if !known.iter().any(|(value, _)| *value == chosen) {
+        known.push((chosen, label));
+    }
+    let options = known.into_iter();
+    options
+        .map(|(value, label)| OptionView::new(value, label, chosen))
+        .collect()
 }
 
 /// Messages about a search that is not valid; none for a valid one.
@@ -503,7 +541,7 @@ mod tests {
             let rejection = search_request(query, true).unwrap_err();
             let errors = SearchErrors::new(&rejection, Lang::En);
             let hidden = errors.of_address().join("; ");
-            let form = SearchForm::new(&Params::parse(query), &errors, Lang::En);
+            let form = SearchForm::new(&Params::parse(query), &errors, &[], Lang::En);
             let focused = form.filters.iter().find(|filter| filter.is_first_fault);
             let focused = focused.map_or("", |filter| filter.name);
             (form.is_open, focused, form.query_fault, hidden)

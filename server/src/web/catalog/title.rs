@@ -235,37 +235,31 @@ fn seasons(counts: &BTreeMap<EpisodeSlot, u32>, chosen: EpisodeSlot) -> Vec<Seas
     seasons
 }
 
-/// Groups of a film or an episode by the variety of their language, Spain first; a season or a
-/// whole series is one list in its own order.
+/// Groups of a film or an episode by language, and of Spanish by its variety, Spain first; a season
+/// or a whole series is one list in its own order.
 fn groups(hits: Vec<RecordView>, chosen: EpisodeSlot, lang: Lang) -> Vec<ReleaseGroup> {
     let has_episodes = hits.iter().any(|hit| hit.record.season.is_some());
     if has_episodes && chosen.episode.is_none() {
         let heading = String::new();
         return vec![ReleaseGroup { heading, hits }];
     }
-    let mut groups: Vec<ReleaseGroup> = Vec::new();
-    for heading in [
-        lang.t("Spain", "España"),
-        lang.t("Latin America", "Latinoamérica"),
-        lang.t("Region not stated", "Sin región indicada"),
-        lang.t("Other languages", "Otros idiomas"),
-    ] {
-        groups.push(ReleaseGroup {
-            heading: heading.to_owned(),
-            hits: Vec::new(),
-        });
-    }
+    let mut groups: BTreeMap<(u8, String), Vec<RecordView>> = BTreeMap::new();
     for hit in hits {
-        let group_idx = match hit.badge.class {
-            "spain" => 0,
-            "latin" => 1,
-            "other" => 3,
-            _ => 2,
+        let heading = match hit.badge.class {
+            "spain" => (0, lang.t("Spain", "España").to_owned()),
+            "latin" => (1, lang.t("Latin America", "Latinoamérica").to_owned()),
+            "neutral" => {
+                let heading = lang.t("Spanish, no region stated", "Español sin región indicada");
+                (2, heading.to_owned())
+            }
+            _ => (3, hit.badge.name.clone()),
         };
-        groups[group_idx].hits.push(hit);
+        groups.entry(heading).or_default().push(hit);
     }
-    groups.retain(|group| !group.hits.is_empty());
+    let groups = groups.into_iter();
     groups
+        .map(|((_, heading), hits)| ReleaseGroup { heading, hits })
+        .collect()
 }
 
 #[cfg(test)]
