@@ -239,6 +239,8 @@ pub const CLOCK_STEP_SECONDS_MAX: i64 = 86_400;
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 /// Maximum number of sessions of one account; the oldest are closed first.
 pub const SESSIONS_MAX: usize = 50;
+/// Seconds within which further uses of a session are not noted.
+pub const SESSION_USE_SECONDS: i64 = 3_600;
 /// Maximum number of pending sign-ins of one account; the oldest end first.
 pub const PENDING_SIGN_INS_MAX: usize = 8;
 /// Maximum number of audit log entries about sign-ins.

@@ -217,6 +217,7 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         created_at: now(),
         expires_at: now().plus_seconds(86_400),
         device: String::new(),
+        last_used_at: None,
         is_pending: false,
     };
     events.push(StateEvent::OpenSession(session, "hash".into()));

@@ -30,6 +30,9 @@ const ISSUER_VERSION: u8 = 2;
 /// Version of a sign-in that waits for its code, in the form of a session with a device.
 const PENDING_VERSION: u8 = 3;
 
+/// Version of a session with a noted use: its time follows the device.
+const USED_VERSION: u8 = 4;
+
 /// Version of a second step with a sealed secret.
 const SEALED_VERSION: u8 = 2;
 
@@ -121,10 +124,11 @@ impl StoredValue for ApiKey {
 
 impl StoredValue for Session {
     const PLACE: &'static str = "state.redb, table sessions";
-    const NEWEST: u8 = PENDING_VERSION;
+    const NEWEST: u8 = USED_VERSION;
 
     fn version(&self) -> u8 {
         match (self.is_pending, self.device.is_empty()) {
+            _ if self.last_used_at.is_some() => USED_VERSION,
             (true, _) => PENDING_VERSION,
             (false, true) => 1,
             (false, false) => DEVICE_VERSION,
@@ -139,6 +143,9 @@ impl StoredValue for Session {
         if DEVICE_VERSION <= self.version() {
             self.device.put(out);
         }
+        if let Some(last_used_at) = self.last_used_at {
+            last_used_at.put(out);
+        }
     }
 
     fn take_fields(from: &mut Decoder<'_>, version: u8) -> Result<Self> {
@@ -148,10 +155,14 @@ impl StoredValue for Session {
             created_at: Codec::take(from)?,
             expires_at: Codec::take(from)?,
             device: String::new(),
+            last_used_at: None,
             is_pending: version == PENDING_VERSION,
         };
         if DEVICE_VERSION <= version {
             session.device = Codec::take(from)?;
+        }
+        if USED_VERSION <= version {
+            session.last_used_at = Some(Codec::take(from)?);
         }
         Ok(session)
     }
@@ -522,6 +533,7 @@ mod tests {
             created_at: at(5),
             expires_at: at(6),
             device: String::new(),
+            last_used_at: None,
             is_pending: false,
         };
         for (device, is_pending) in [("", false), ("Firefox", false), ("", true), ("Edge", true)] {
@@ -531,6 +543,13 @@ mod tests {
                 ..session.clone()
             };
             assert_eq!(Session::decode(&session.encode()).unwrap(), session);
+            if !is_pending {
+                let used = Session {
+                    last_used_at: Some(at(7)),
+                    ..session
+                };
+                assert_eq!(Session::decode(&used.encode()).unwrap(), used);
+            }
         }
         for issuer in [None, Some(AccountId(7))] {
             let link = OneTimeLink {

@@ -20,6 +20,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
             created_at: now(),
             expires_at: now().plus_seconds(60),
             device: String::new(),
+            last_used_at: None,
             is_pending: false,
         };
         StateEvent::OpenSession(session, "x".into())
@@ -64,6 +65,42 @@ fn accounts_keys_and_sessions_follow_their_events() {
     assert!(engine.accounts().session(&[2; 32]).is_none());
 }
 
+#[test]
+fn a_use_of_a_session_is_noted_once_an_hour() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let session = Session {
+        digest: [1; 32],
+        account: AccountId(1),
+        created_at: now(),
+        expires_at: now().plus_seconds(14 * 86_400),
+        device: "Firefox".into(),
+        last_used_at: None,
+        is_pending: false,
+    };
+    let opened = StateEvent::OpenSession(session.clone(), "x".into());
+    engine
+        .apply(vec![new_account("ana@example.org"), opened])
+        .unwrap();
+    let used = |digest, seconds| {
+        let used = StateEvent::UseSession([digest; 32], now().plus_seconds(seconds));
+        engine.apply(vec![used]).unwrap().remove(0)
+    };
+    assert_eq!(used(1, 3_599), Outcome::Stale);
+    assert_eq!(used(1, 3_600), Outcome::Done);
+    assert_eq!(used(1, 3_601), Outcome::Stale);
+    assert_eq!(used(1, 0), Outcome::Stale);
+    assert_eq!(used(2, 3_600), Outcome::Unknown);
+    assert_eq!(used(1, 9_000), Outcome::Done);
+    drop(engine);
+    let engine = open(dir.path());
+    let expected = Session {
+        last_used_at: Some(now().plus_seconds(9_000)),
+        ..session
+    };
+    assert_eq!(engine.accounts().session(&[1; 32]), Some(expected));
+}
+
 /// Checking a password takes a while: decisions made during it stand.
 #[test]
 fn whoever_gave_an_old_password_changes_nothing() {
@@ -83,6 +120,7 @@ fn whoever_gave_an_old_password_changes_nothing() {
             created_at: now().plus_seconds(digest.into()),
             expires_at: now().plus_seconds(600),
             device: String::new(),
+            last_used_at: None,
             is_pending: false,
         };
         let opened = StateEvent::OpenSession(session, new.into());
@@ -222,6 +260,7 @@ fn keys_and_sessions_are_known_by_their_account() {
             created_at: now().plus_seconds(-age),
             expires_at: now(),
             device: String::new(),
+            last_used_at: None,
             is_pending: false,
         };
         StateEvent::OpenSession(session, "x".into())
@@ -274,6 +313,7 @@ fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: "Firefox · Linux".to_owned(),
+        last_used_at: None,
         is_pending: false,
     };
     let link = link(3, LinkPurpose::NewPassword(AccountId(1)));
@@ -499,6 +539,7 @@ fn sessions_are_bounded_where_they_are_opened() {
             created_at: now().plus_seconds(number.into()),
             expires_at: now().plus_seconds(600),
             device: String::new(),
+            last_used_at: None,
             is_pending,
         };
         StateEvent::OpenSession(session, "x".into())

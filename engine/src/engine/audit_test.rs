@@ -52,6 +52,7 @@ fn session() -> StateEvent {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: String::new(),
+        last_used_at: None,
         is_pending: false,
     };
     StateEvent::OpenSession(session, "y".into())

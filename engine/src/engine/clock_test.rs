@@ -132,6 +132,7 @@ fn a_clock_that_is_taken_back_revives_what_was_expired_and_nothing_else() {
         created_at: now(),
         expires_at: after(30 * DAY),
         device: String::new(),
+        last_used_at: None,
         is_pending: false,
     };
     engine

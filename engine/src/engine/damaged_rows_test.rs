@@ -69,6 +69,7 @@ fn prepare(data: &Path) {
         created_at: now(),
         expires_at: now().plus_seconds(60),
         device: String::new(),
+        last_used_at: None,
         is_pending: false,
     };
     let second_step = SecondStep {

@@ -120,10 +120,14 @@ fn event(random: &mut Random, number: u64) -> StateEvent {
                 created_at: at,
                 expires_at: after(number as i64 + 30),
                 device: String::new(),
+                last_used_at: None,
                 is_pending: false,
             },
             "x".into(),
         ),
+        15 if number.is_multiple_of(2) => {
+            StateEvent::UseSession(digest, after(number as i64 + 3_600))
+        }
         15 => StateEvent::CloseSession(digest),
         16 => StateEvent::DropExpiredSessions(at),
         17 => StateEvent::IssueLink(OneTimeLink {

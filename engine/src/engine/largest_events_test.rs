@@ -207,6 +207,7 @@ fn events() -> Vec<StateEvent> {
         created_at: end(),
         expires_at: end(),
         device: text(200),
+        last_used_at: None,
         is_pending: true,
     };
     let delta = UsageDelta {
@@ -218,6 +219,7 @@ fn events() -> Vec<StateEvent> {
     events.extend([
         StateEvent::OpenSession(session, password_hash()),
         StateEvent::SealSecret(ACCOUNT, [0xFF; SEALED_SECRET_BYTES]),
+        StateEvent::UseSession([0xFF; 32], now()),
         StateEvent::CloseSession([0xFF; 32]),
         StateEvent::UseCode(ACCOUNT, UsedCode::Recovery([0xFF; 32])),
         StateEvent::IssueLink(link()),
@@ -269,6 +271,7 @@ fn number_of(event: &StateEvent) -> usize {
         StateEvent::RememberFile(_) => 12,
         StateEvent::ForgetFile(_) => 13,
         StateEvent::AggregateDownloads(_) => 14,
+        StateEvent::UseSession(..) => 15,
     }
 }
 
@@ -308,7 +311,7 @@ fn every_event_is_committed_with_its_largest_value() {
     let events = events();
     let mut numbers: Vec<usize> = events.iter().map(number_of).collect();
     numbers.sort_unstable();
-    let expected: Vec<usize> = (1..=14).chain(101..=125).collect();
+    let expected: Vec<usize> = (1..=15).chain(101..=125).collect();
     assert_eq!(numbers, expected);
     for event in events {
         let before = log.state().unwrap().last;

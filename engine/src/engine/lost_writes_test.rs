@@ -44,6 +44,7 @@ fn prepare(data: &Path) -> Engine {
                 created_at: now(),
                 expires_at: now().plus_seconds(60),
                 device: String::new(),
+                last_used_at: None,
                 is_pending: false,
             },
             "x".into(),

@@ -3,6 +3,7 @@
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
 use super::typed_name::is_invisible;
+use crate::limits::SESSION_USE_SECONDS;
 
 /// An e-mail address: one `@` with something on both sides, no spaces, up to 254 bytes. Kept in
 /// lower case and without invisible characters, so that an account is found however the address is
@@ -93,6 +94,9 @@ pub struct Session {
     pub expires_at: Timestamp,
     /// Browser and system in familiar words (`Firefox · Linux`); empty if unknown.
     pub device: String,
+    /// Time of its last noted use; none before the first. Noted only once it is older than
+    /// [`SESSION_USE_SECONDS`], so that a page that is read writes nothing.
+    pub last_used_at: Option<Timestamp>,
     /// True between the two steps of a sign-in, after a correct password: the session is not open,
     /// and gives access only to the page that asks for the code.
     pub is_pending: bool,
@@ -102,6 +106,12 @@ impl Session {
     /// Returns true from the second of its expiry, as with keys (API.md 9.2).
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
+    }
+
+    /// Returns true if a use at this time is to be noted. A session that is not open has no uses.
+    pub fn is_use_due(&self, now: Timestamp) -> bool {
+        let last = self.last_used_at.unwrap_or(self.created_at);
+        !self.is_pending && last.plus_seconds(SESSION_USE_SECONDS) <= now
     }
 }
 

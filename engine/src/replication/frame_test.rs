@@ -81,6 +81,7 @@ fn session() -> Session {
         created_at: at(1),
         expires_at: at(2),
         device: "Firefox".into(),
+        last_used_at: None,
         is_pending: false,
     }
 }
@@ -227,6 +228,7 @@ fn added_events() -> Vec<StateEvent> {
         AccountId(1),
         [3; SEALED_SECRET_BYTES],
     ));
+    events.push(StateEvent::UseSession([3; 32], at(8)));
     events.push(StateEvent::AuditSignIn(AuditEntry {
         at: at(0),
         actor: "ana".into(),

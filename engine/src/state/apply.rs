@@ -43,8 +43,8 @@ pub(super) enum Effect {
     Registration(bool),
     /// The latest second was set.
     Clock,
-    /// A session was opened.
-    SessionOpened(Session),
+    /// A session was opened, or a use of it was noted.
+    Session(Session),
     /// A session was ended.
     SessionClosed([u8; 32]),
     /// Files were cached or forgotten.
@@ -122,7 +122,7 @@ impl AppliedFrames {
                 | Effect::Link
                 | Effect::Registration(_)
                 | Effect::Clock
-                | Effect::SessionOpened(_)
+                | Effect::Session(_)
                 | Effect::SessionClosed(_)
                 | Effect::File(_) => {}
             }
@@ -171,6 +171,7 @@ impl EventStep<'_, '_> {
             StateEvent::Change(by, change) => self.change_and_audit(change, by),
             StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
             StateEvent::CloseSession(digest) => self.close_session(*digest),
+            StateEvent::UseSession(digest, at) => self.use_session(digest, *at),
             StateEvent::SealSecret(id, sealed) => self.seal_secret(*id, sealed),
             StateEvent::UseCode(id, used) => self.use_code(*id, used),
             StateEvent::IssueLink(link) => self.issue_link(link),

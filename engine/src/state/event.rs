@@ -337,6 +337,8 @@ pub enum StateEvent {
     SealSecret(AccountId, [u8; SEALED_SECRET_BYTES]),
     /// End the session with this digest.
     CloseSession([u8; 32]),
+    /// Note a use of the session with this digest. Refused while the last noted one is recent.
+    UseSession([u8; 32], Timestamp),
     /// Use up a code of the second step of an account. Refused when it was used before.
     UseCode(AccountId, UsedCode),
     /// Remember a one-time link. Another one for a new password of the same account ends.
@@ -366,7 +368,7 @@ pub enum StateEvent {
 }
 
 codec! {
-    enum StateEvent, "a change of the state, 0 to 15" {
+    enum StateEvent, "a change of the state, 0 to 16" {
         0 => Change(by, change),
         1 => OpenSession(session, hash),
         2 => CloseSession(digest),
@@ -382,6 +384,7 @@ codec! {
         13 => AggregateDownloads(aggregate),
         14 => SealSecret(account, sealed),
         15 => AuditSignIn(entry),
+        16 => UseSession(digest, at),
     }
 }
 

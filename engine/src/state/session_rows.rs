@@ -8,7 +8,7 @@ use super::tables::{ACCOUNTS, SESSIONS, account_row};
 use crate::codec::StoredValue;
 use crate::error::{Error, Result};
 use crate::limits::{PENDING_SIGN_INS_MAX, SESSIONS_MAX};
-use crate::model::{Account, AccountId, Session};
+use crate::model::{Account, AccountId, Session, Timestamp};
 use crate::store::Span;
 
 impl EventStep<'_, '_> {
@@ -41,7 +41,7 @@ impl EventStep<'_, '_> {
         self.close_surplus_sessions(session)?;
         self.rows
             .put(SESSIONS, &session.digest, &session.encode())?;
-        self.effects.push(Effect::SessionOpened(session.clone()));
+        self.effects.push(Effect::Session(session.clone()));
         Ok(Outcome::Done)
     }
 
@@ -69,6 +69,21 @@ impl EventStep<'_, '_> {
             self.close_session(digest)?;
         }
         Ok(())
+    }
+
+    /// Notes a use. Pages that a visitor asks for together each find it due: the first is noted.
+    pub(super) fn use_session(&mut self, digest: &[u8; 32], at: Timestamp) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(SESSIONS, digest)? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut session = Session::decode(&stored)?;
+        if !session.is_use_due(at) {
+            return Ok(Outcome::Stale);
+        }
+        session.last_used_at = Some(at);
+        self.rows.put(SESSIONS, digest, &session.encode())?;
+        self.effects.push(Effect::Session(session));
+        Ok(Outcome::Done)
     }
 
     pub(super) fn close_session(&mut self, digest: [u8; 32]) -> Result<Outcome> {

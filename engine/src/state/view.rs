@@ -41,7 +41,7 @@ impl View {
             // Links and the latest second are read from the file.
             Effect::Link | Effect::Clock => {}
             Effect::Registration(is_open) => self.registration = Some(is_open),
-            Effect::SessionOpened(session) => self.put_session(session),
+            Effect::Session(session) => self.put_session(session),
             Effect::SessionClosed(digest) => self.remove_session(&digest),
             Effect::File(effect) => return Some(effect),
         }

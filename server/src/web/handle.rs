@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::SET_COOKIE;
 use http::{HeaderMap, Method, Request, Response};
 
+use super::account::session_use;
 use super::based_answer;
 use super::error_page;
 use super::frame::answer::{self, PageBody};
@@ -56,6 +57,7 @@ pub async fn handle(
         based_answer::rename_cookies(request.headers_mut());
     }
     let request = Arc::new(WebRequest::read(site, request, peer, is_https));
+    session_use::note(&request);
     let result = match switch(&request) {
         Some(response) => Ok(response),
         None => route::route(&request).await,

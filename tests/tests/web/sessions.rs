@@ -1,6 +1,7 @@
 //! Sessions of the web interface (API.md, 12.1), tested over a socket.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use subcat_engine::{Change, Role, Session, StateEvent, block_on};
 use subcat_server::service::Actor;
@@ -132,6 +133,7 @@ fn signing_in_again_closes_no_other_session() {
             created_at: now.plus_seconds(-60),
             expires_at: now.plus_seconds(3600),
             device: String::new(),
+            last_used_at: None,
             is_pending: false,
         };
         StateEvent::OpenSession(session, account.password_hash.clone())
@@ -165,6 +167,7 @@ fn of_too_many_sessions_the_oldest_are_closed() {
             created_at: now.plus_seconds(60 + i64::from(number)),
             expires_at: now.plus_seconds(3600),
             device: String::new(),
+            last_used_at: None,
             is_pending: false,
         };
         StateEvent::OpenSession(session, account.password_hash.clone())
@@ -216,4 +219,39 @@ fn a_cookie_from_before_an_account_was_disabled_stays_invalid() {
     ana.cookies = old;
     assert_eq!(ana.get("/keys").status, 303);
     assert_eq!(portal.signed_in(EMAIL, PASSWORD).get("/keys").status, 200);
+}
+
+/// API.md 12.17: reading a page is a write once an hour.
+#[test]
+fn the_profile_tells_the_last_use_of_each_session() {
+    let clock = Arc::new(SettableClock::at("2026-05-03T09:00:00Z"));
+    let portal = Portal::with_clock(clock.clone(), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let mut here = portal.signed_in(EMAIL, PASSWORD);
+    let _there = portal.signed_in(EMAIL, PASSWORD);
+    let accounts = || portal.service().engine.accounts();
+    let account = accounts().all().remove(0).id;
+    let noted = || {
+        let sessions = accounts().sessions_of(account);
+        sessions
+            .iter()
+            .filter_map(|it| it.last_used_at)
+            .collect::<Vec<_>>()
+    };
+    clock.advance(3_599);
+    assert_eq!(here.get("/keys").status, 200);
+    clock.advance(7_201);
+    assert_eq!(noted(), []);
+    assert_eq!(here.get("/keys").status, 200);
+    // The page does not wait for the note.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while noted().is_empty() {
+        assert!(Instant::now() < deadline, "no use was noted");
+        std::thread::yield_now();
+    }
+    let profile = here.get("/profile");
+    let page = profile.text();
+    assert!(page.contains(">in the last hour<"), "{page}");
+    assert!(page.contains(">3 h ago<"), "{page}");
+    assert_eq!(noted(), [portal.service().now()]);
 }

@@ -1,4 +1,4 @@
-//! Pages of a person's own account: signing in, profile, second step, links for others.
+//! Pages of a person's own account: signing in, sessions, profile, second step, links for others.
 
 pub(super) mod device;
 pub(super) mod link;
@@ -7,5 +7,6 @@ pub(super) mod pending_sign_in;
 pub(super) mod profile;
 pub(super) mod routes;
 pub(super) mod second_step;
+pub(super) mod session_use;
 pub(super) mod sign_in;
 pub(super) mod totp;

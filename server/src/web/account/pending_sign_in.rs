@@ -35,6 +35,7 @@ pub(crate) fn open(
         created_at: now,
         expires_at: now.plus_seconds(PENDING_SECONDS),
         device: String::new(),
+        last_used_at: None,
         is_pending: true,
     };
     let name = cookie_name(is_secure);

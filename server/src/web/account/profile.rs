@@ -45,6 +45,7 @@ struct SessionRow {
     name: String,
     device: String,
     opened: String,
+    last_used: String,
     expires: String,
     is_this: bool,
 }
@@ -55,10 +56,21 @@ impl SessionRow {
             name: session_name(&session.digest),
             device: session.device.clone(),
             opened: request.lang.moment(session.created_at),
+            last_used: last_used(session, request),
             expires: request.lang.moment(session.expires_at),
             is_this: session.digest == *this,
         }
     }
+}
+
+/// The time since the last use, which is noted once an hour: no page tells more than that.
+fn last_used(session: &Session, request: &WebRequest) -> String {
+    if !session.is_use_due(request.effective_now) {
+        let (en, es) = ("in the last hour", "en la última hora");
+        return request.lang.t(en, es).to_owned();
+    }
+    let last = session.last_used_at.unwrap_or(session.created_at);
+    request.lang.ago(last, request.effective_now)
 }
 
 /// A name for a session that does not open it: the beginning of the digest of its cookie.

@@ -76,6 +76,7 @@ pub(crate) fn viewer(
     Some(Viewer {
         account,
         session_digest,
+        is_use_due: session.is_use_due(effective_now),
         is_step_missing,
     })
 }
@@ -166,6 +167,7 @@ pub(crate) fn open(
         created_at: now,
         expires_at: now.plus_seconds(SESSION_SECONDS),
         device,
+        last_used_at: None,
         is_pending: false,
     };
     let header = set_cookie(

@@ -7,6 +7,8 @@ use subcat_engine::{Account, Role};
 pub(crate) struct Viewer {
     pub(crate) account: Account,
     pub(crate) session_digest: [u8; 32],
+    /// True if the use of the session is to be noted.
+    pub(crate) is_use_due: bool,
     /// True for an administrator without a second step of the sign-in, which must be turned on
     /// first.
     pub(crate) is_step_missing: bool,
