@@ -463,6 +463,15 @@ fn the_console_shows_settings_keys_and_first_steps() {
     );
     let source = "upstream.url set (hidden), http";
     assert!(settings.contains(source), "{settings}");
+    assert!(
+        settings.contains("cache.search_bytes 67108864 64.0 MB default"),
+        "{settings}"
+    );
+    let place = |name: &str| settings.find(name).expect("a setting");
+    assert!(
+        place("upstream.url") < place("trusted_proxies"),
+        "what is set comes first"
+    );
 }
 
 #[test]

@@ -748,3 +748,19 @@ fn lists_and_searches_are_ordered_by_downloads_or_time() {
     let place = |id: &String| after.iter().position(|it| it == id);
     assert!(place(&both[idx + 1]) < place(&both[idx]));
 }
+
+#[test]
+fn a_record_of_the_future_tells_its_day() {
+    let (portal, mut ana) = portal();
+    let id = id_of(9);
+    portal.import(vec![RecordDraft {
+        posted_at: text("2199-12-31T10:00:00Z"),
+        ..film(&id, "Zumaque", 1999, "release-f")
+    }]);
+    let page = ana.get("/catalog?query=zumaque");
+    assert!(
+        page.text().contains(">31 Dec 2199</time>"),
+        "{}",
+        page.text()
+    );
+}

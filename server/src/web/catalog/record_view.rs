@@ -245,11 +245,11 @@ impl RecordView {
         }
     }
 
-    /// Time since it was posted.
+    /// Time since it was posted; the day if that is yet to come, as imports have it.
     pub(crate) fn posted_ago(&self) -> String {
         match Timestamp::parse(&self.record.posted_at) {
-            Some(time) => self.lang.ago(time, self.now),
-            None => self.record.posted_at.clone(),
+            Some(time) if time <= self.now => self.lang.ago(time, self.now),
+            _ => self.posted(),
         }
     }
 

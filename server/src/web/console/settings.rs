@@ -14,7 +14,10 @@ use crate::web::frame::web_request::WebRequest;
 struct SettingRow {
     name: &'static str,
     value: String,
+    /// A number of bytes in the largest unit; empty for another value, and for none.
+    size: String,
     origin: String,
+    is_default: bool,
 }
 
 #[derive(Template)]
@@ -31,6 +34,10 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let origins = request.site.service.origins();
     let row = |setting: SettingShown| SettingRow {
         name: setting.name,
+        size: match setting.value.as_u64() {
+            Some(bytes) if setting.name.ends_with("_bytes") && 1_024 <= bytes => lang.bytes(bytes),
+            _ => String::new(),
+        },
         value: match setting.value {
             Value::String(text) => text,
             Value::Null => "-".to_owned(),
@@ -42,6 +49,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             None if setting.is_default => lang.t("default", "por defecto").to_owned(),
             None => lang.t("set", "establecido").to_owned(),
         },
+        is_default: setting.is_default,
     };
     let shown = request.site.service.config().shown();
     let mut rows: Vec<SettingRow> = shown.into_iter().map(row).collect();
@@ -51,8 +59,11 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             value.clone_into(&mut row.value);
             lang.t("administrator", "administrador")
                 .clone_into(&mut row.origin);
+            row.is_default = false;
         }
     }
+    // What was set here comes first, in the order of the settings.
+    rows.sort_by_key(|row| row.is_default);
     let template = SettingsPage {
         page: request.frame("/admin"),
         rows,
