@@ -1,6 +1,8 @@
 //! Names of a catalog's own records, as sets of queries whose time is measured.
 
-use subcat_engine::{Filters, PAGE_SIZE_DEFAULT, Query, Record, SearchText, VideoType};
+use subcat_engine::{
+    Filters, Number, PAGE_SIZE_DEFAULT, Query, Record, SearchText, VideoType, Year,
+};
 
 use super::catalog::Subject;
 use super::form::{FORMS, NameForm, Named};
@@ -36,9 +38,9 @@ pub fn name_sets(records: &(impl Records + ?Sized), count: usize) -> Result<Vec<
 
 /// The facts of a record by which a form can name it; with a day it is a daily episode.
 fn subject_of(record: &Record, form: &NameForm, day: u16) -> Subject {
-    let number = |number: Option<subcat_engine::Number>| number.map_or(0, |number| number.get());
+    let number = |number: Option<Number>| number.map_or(0, Number::get);
     let is_day = form.named == Named::Day && record.video_type == VideoType::Episode;
-    let year = record.year.map(|year| year.get());
+    let year = record.year.map(Year::get);
     Subject {
         title: record.title.clone(),
         year: year.unwrap_or_default(),
@@ -64,7 +66,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use subcat_engine::{Number, RecordId, Year};
+    use subcat_engine::RecordId;
 
     #[test]
     fn every_form_names_the_records_that_it_can() {
