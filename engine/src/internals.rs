@@ -5,6 +5,7 @@
 //! program that needs one of these names needs a method of [`Engine`](crate::Engine) instead.
 
 pub use crate::codec::{decode_record, encode_record, fragment_fields, write_fragment};
+pub use crate::counters::DownloadTable;
 pub use crate::disk::{Fault, Faulty, IgnoredSyncs, PowerCut};
 pub use crate::index::{Segment, SegmentBuilder, Tombstones, merge, merge_memory_bytes};
 pub use crate::limits::{

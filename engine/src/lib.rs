@@ -157,8 +157,9 @@ pub use choice::{
 /// Searching a snapshot, and what is found.
 pub use codec::AnswerFields;
 pub use search::{
-    CostValue, Doc, EpisodeSlot, Explanation, Hit, HitExplanation, Hits, ListPage, Listing,
-    LocatedHits, PlanStep, RecordLocation, SegmentExplanation, Snapshot, TitlePart, WordOfRelease,
+    CostValue, Doc, EpisodeSlot, Explanation, Hit, HitExplanation, Hits, ListOrder, ListPage,
+    Listing, LocatedHits, PlanStep, RecordLocation, SegmentExplanation, Snapshot, TitlePart,
+    WordOfRelease,
 };
 
 /// Cached files.
@@ -179,7 +180,7 @@ pub use state::{
 };
 
 /// Usage and time.
-pub use counters::CounterLane;
+pub use counters::{CounterLane, OwnDownloads};
 pub use model::{Day, Timestamp, Usage};
 
 pub use log_rows::LogPosition;

@@ -198,6 +198,9 @@ pub const AGGREGATE_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
 pub const ENTRY_DOWNLOADS_MAX: u64 = 256;
 /// Maximum number of records in the list of most downloaded; twice as many are counted.
 pub const BUSIEST_RECORDS_MAX: usize = 512;
+/// Records with the most downloads from this service whose counts every list by downloads looks up;
+/// up to twice as many are kept.
+pub const MOST_DOWNLOADED_MAX: usize = 4_096;
 /// Minimum number of free slots in a part of the table of download counts.
 pub const DOWNLOAD_SLOTS_MIN: usize = 64;
 /// Maximum number of damaged record ids that are remembered and answered with an error; beyond it,

@@ -199,7 +199,7 @@ pub const LOOK_CUES_MAX: usize = 20;
 pub const RECORD_CUES_MAX: usize = 8;
 /// Packs of a season that the page of an episode offers.
 pub const EPISODE_PACKS_MAX: usize = 5;
-/// Hits of a search that its pages reach, and that are compared for another order than relevance.
+/// Hits of a search that its pages reach, in any order.
 pub const REACHED_HITS_MAX: u16 = 10_000;
 /// Maximum number of names that a look into an archive shows.
 pub const LOOK_NAMES_MAX: usize = 200;
@@ -481,11 +481,6 @@ pub const GROUP_CHARS_MAX: usize = 24;
 
 /// Maximum number of entries of a feed.
 pub const FEED_ENTRIES_MAX: usize = 50;
-
-/// Newest records that a list without words compares to find the most downloaded. Nothing lists
-/// them by their downloads, which change with each one: their counts are read, about 0.8 µs a
-/// record.
-pub const COMPARED_DOWNLOADS_MAX: usize = 20_000;
 
 /// Maximum number of pages of a list of records without words.
 pub const LIST_PAGES_MAX: usize = 100;

@@ -1,6 +1,6 @@
 //! Measures building and searching:
 //! `search --catalog FILE [--records N] [--rounds N] [--set NAME] [--deleted 0,1,0.1%,1%,20%]
-//! [--pieces]`.
+//! [--pieces] [--order newest|downloads [--counted SHARE] [--flat]]`.
 
 use std::ops::Range;
 use std::process::ExitCode;
@@ -16,8 +16,8 @@ use subcat_bench::search::{
     worst_requests,
 };
 use subcat_engine::{
-    Query, Snapshot,
-    internals::{Segment, SegmentBuilder},
+    Filters, ListOrder, ListPage, OwnDownloads, Query, Snapshot,
+    internals::{DownloadTable, Segment, SegmentBuilder},
 };
 
 /// Builds one segment of a catalog file and runs the sets of queries over it, on one thread.
@@ -34,6 +34,75 @@ struct Arguments {
     /// Also measures, in each turn, the catalog in eight segments.
     #[arg(long)]
     pieces: bool,
+    /// Order of the hits, of which a page of 25 is listed.
+    #[arg(long, value_enum, default_value_t = Order::Relevance)]
+    order: Order,
+    /// Percentage of records with downloads from this service: 1 to 9 each.
+    #[arg(long, default_value_t = 0)]
+    counted: u64,
+    /// Leaves upstream's downloads out: our own decide about the order.
+    #[arg(long)]
+    flat: bool,
+    /// First hit of the page that is listed.
+    #[arg(long, default_value_t = 0)]
+    skipped: usize,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Order {
+    Relevance,
+    Newest,
+    Downloads,
+}
+
+impl Arguments {
+    /// The downloads of the share of records that is counted.
+    fn downloads(&self, records: &RecordFile) -> Result<DownloadTable> {
+        let mut counted = Vec::new();
+        if 0 < self.counted {
+            for batch in records.answer_order().chunks(BATCH) {
+                for record in records.batch(batch)? {
+                    let [.., high, low] = *record.id.as_bytes();
+                    let number = u64::from(u16::from_be_bytes([high, low]));
+                    if number % 100 < self.counted {
+                        counted.push((record.id, 1 + number / 100 % 9));
+                    }
+                }
+            }
+        }
+        let loaded = DownloadTable::load(counted.len() as u64, |add| {
+            counted.iter().for_each(|(id, count)| add(*id, *count));
+            Ok(())
+        });
+        loaded.map_err(BenchError::on("count downloads"))
+    }
+
+    /// The order of lists; `None` for relevance.
+    fn list_order<'o>(&self, own: &'o OwnDownloads<'o>) -> Option<ListOrder<'o>> {
+        match self.order {
+            Order::Relevance => None,
+            Order::Newest => Some(ListOrder::Newest),
+            Order::Downloads => Some(ListOrder::Downloads(own)),
+        }
+    }
+
+    fn page(&self) -> ListPage {
+        ListPage {
+            skipped: self.skipped,
+            size: 25,
+        }
+    }
+
+    /// The number of hits of a query, once the page is found.
+    fn search(&self, snapshot: &Snapshot, query: &Query, own: &OwnDownloads<'_>) -> Result<u64> {
+        let failed = BenchError::on::<subcat_engine::Error>;
+        let Some(order) = self.list_order(own) else {
+            let hits = snapshot.search(query).map_err(failed("search"))?;
+            return Ok(hits.total());
+        };
+        let found = snapshot.search_listed(query, order, self.page());
+        Ok(found.map_err(failed("search"))?.1)
+    }
 }
 
 /// The catalog with some of its documents deleted.
@@ -79,13 +148,19 @@ fn run(arguments: &Arguments) -> Result<()> {
     sets.extend(name_sets(&records, arguments.queries.queries)?);
     sets.push(worst_requests(&records)?);
     let count = records.answer_order().len();
-    let mut catalogs = vec![vec![Arc::new(build(&records, 0..count)?)]];
+    let mut catalogs = vec![vec![Arc::new(build(&records, 0..count, arguments.flat)?)]];
     if arguments.pieces {
         let starts = piece_starts(count as u32).into_iter();
         let mut bounds: Vec<usize> = starts.map(|start| start as usize).collect();
         bounds.push(count);
         let pieces = bounds.windows(2);
-        let pieces = pieces.map(|bounds| Ok(Arc::new(build(&records, bounds[0]..bounds[1])?)));
+        let pieces = pieces.map(|bounds| {
+            Ok(Arc::new(build(
+                &records,
+                bounds[0]..bounds[1],
+                arguments.flat,
+            )?))
+        });
         catalogs.push(pieces.collect::<Result<_>>()?);
     }
     let levels: Vec<Level> = catalogs
@@ -108,22 +183,27 @@ fn run(arguments: &Arguments) -> Result<()> {
         "max us",
         "ratio"
     );
+    let downloads = arguments.downloads(&records)?;
+    measure_lists(&levels, arguments, &downloads)?;
     for set in sets
         .iter()
         .filter(|set| set.name.contains(&arguments.queries.set))
     {
-        measure(&levels, set, arguments)?;
+        measure(&levels, set, arguments, &downloads)?;
     }
     Ok(())
 }
 
 /// One segment of the records of these ranks.
-fn build(records: &RecordFile, ranks: Range<usize>) -> Result<Segment> {
+fn build(records: &RecordFile, ranks: Range<usize>, is_flat: bool) -> Result<Segment> {
     let failed = BenchError::on::<subcat_engine::Error>;
     let mut builder = SegmentBuilder::new();
     let mut adding = 0;
     for batch in records.answer_order()[ranks].chunks(BATCH) {
-        let batch = records.batch(batch)?;
+        let mut batch = records.batch(batch)?;
+        if is_flat {
+            batch.iter_mut().for_each(|record| record.downloads = 0);
+        }
         let began = thread_nanoseconds();
         for record in &batch {
             builder.add(record).map_err(failed("add a record"))?;
@@ -163,26 +243,54 @@ fn build(records: &RecordFile, ranks: Range<usize>) -> Result<Segment> {
     Ok(segment)
 }
 
+/// Lists all records in the order of the arguments, if it is one of lists.
+fn measure_lists(levels: &[Level], arguments: &Arguments, downloads: &DownloadTable) -> Result<()> {
+    let own = downloads.own_downloads();
+    let Some(order) = arguments.list_order(&own) else {
+        return Ok(());
+    };
+    for level in levels {
+        let mut times = Times::default();
+        for _ in 0..=10 * arguments.queries.rounds {
+            let began = thread_nanoseconds();
+            let listing = level
+                .snapshot
+                .listed(&Filters::default(), order, arguments.page());
+            listing.map_err(BenchError::on("list"))?;
+            times.push(thread_nanoseconds() - began);
+        }
+        println!(
+            "all records: {} segments, {} deleted: p50 {:.1} us, max {:.1} us",
+            level.segments_count,
+            level.deletion,
+            times.quantile_us(0.5),
+            times.quantile_us(1.0),
+        );
+    }
+    Ok(())
+}
+
 /// Runs a set. Levels take turns at each query, so that disturbances of the machine hit all.
-fn measure(levels: &[Level], set: &QuerySet, arguments: &Arguments) -> Result<()> {
+fn measure(
+    levels: &[Level],
+    set: &QuerySet,
+    arguments: &Arguments,
+    downloads: &DownloadTable,
+) -> Result<()> {
+    let own = downloads.own_downloads();
     let mut all: Vec<Measured> = levels.iter().map(|_| Measured::default()).collect();
     for (query_idx, query) in set.queries.iter().enumerate() {
-        let search = |level: &Level| {
-            level
-                .snapshot
-                .search(query)
-                .map_err(BenchError::on("search"))
-        };
+        let search = |level: &Level| arguments.search(&level.snapshot, query, &own);
         // The first search of a query reads pages and checks blocks that others find checked.
         search(&levels[0])?;
         let mut rounds = vec![Vec::with_capacity(arguments.queries.rounds); levels.len()];
         for round in 0..=arguments.queries.rounds {
             for ((level, measured), rounds) in levels.iter().zip(&mut all).zip(&mut rounds) {
                 let began = thread_nanoseconds();
-                let hits = search(level)?;
+                let hits_count = search(level)?;
                 let nanoseconds = thread_nanoseconds() - began;
                 if round == 0 {
-                    measured.hits_count += hits.total();
+                    measured.hits_count += hits_count;
                     measured.first.push(nanoseconds);
                 } else {
                     rounds.push(nanoseconds);

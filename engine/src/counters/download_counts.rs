@@ -12,6 +12,8 @@ use crate::error::Result;
 use crate::limits::DOWNLOAD_SLOTS_MIN;
 use crate::model::RecordId;
 
+use super::most_downloaded::{MostDownloaded, SharedMost};
+
 /// Parts that grow by themselves.
 const SHARDS_COUNT: usize = 16;
 
@@ -22,9 +24,28 @@ const SHARDS_COUNT: usize = 16;
 /// A slot holds a hash of the record's id in place of the id, which would take twice the memory.
 /// Hashes have 64 bits and a seed of this process: that any two of a million counted records share
 /// one, and thereby a count, has a probability of 3 in 100 million. What is stored is by id.
-pub(crate) struct DownloadTable {
+pub struct DownloadTable {
     hasher: RandomState,
     shards: Box<[CountShard]>,
+    most: SharedMost,
+}
+
+/// Downloads from this service, for lists in the order of downloads.
+pub struct OwnDownloads<'t> {
+    table: &'t DownloadTable,
+    most: Arc<MostDownloaded>,
+}
+
+impl OwnDownloads<'_> {
+    /// The count of a record. Cost: one look-up in memory.
+    pub(crate) fn of(&self, id: RecordId) -> u64 {
+        self.table.get(id)
+    }
+
+    /// The records with the most.
+    pub(crate) fn most(&self) -> &MostDownloaded {
+        &self.most
+    }
 }
 
 /// A part. Slots that were outgrown go when their last reader has left them.
@@ -57,16 +78,21 @@ struct CountSlot {
 impl DownloadTable {
     /// Builds the table from the counts that `read` gives, about `counts_count`, each of another
     /// record. The table is not shared yet, so no lock is taken.
-    pub(crate) fn load(
+    pub fn load(
         counts_count: u64,
         read: impl FnOnce(&mut dyn FnMut(RecordId, u64)) -> Result<()>,
     ) -> Result<Self> {
         let hasher = RandomState::default();
         let mut gathered = Gathered::with_room(counts_count as usize);
-        read(&mut |id, count| gathered.add(hash(&hasher, id), count))?;
+        let mut most = MostDownloaded::default();
+        read(&mut |id, count| {
+            gathered.add(hash(&hasher, id), count);
+            most.load(id, count);
+        })?;
         Ok(Self {
             hasher,
             shards: gathered.into_shards(),
+            most: SharedMost::new(most),
         })
     }
 
@@ -76,6 +102,14 @@ impl DownloadTable {
         find(&self.shards[shard_idx(hash)].slots.load(), hash).1
     }
 
+    /// The counts, for lists.
+    pub fn own_downloads(&self) -> OwnDownloads<'_> {
+        OwnDownloads {
+            table: self,
+            most: self.most.get(),
+        }
+    }
+
     /// Adds to the count of a record.
     pub(crate) fn add(&self, id: RecordId, count: u64) {
         if count == 0 {
@@ -83,27 +117,34 @@ impl DownloadTable {
         }
         let hash = hash(&self.hasher, id);
         let shard = &self.shards[shard_idx(hash)];
-        if raise(&shard.slots.load(), hash, count) {
-            return;
-        }
-        // New here, or the part grows just now: under its lock both are settled.
-        let mut taken_count = shard.taken_count.lock();
-        let slots = shard.slots.load();
+        let raised = raise(&shard.slots.load(), hash, count);
+        let before = raised.unwrap_or_else(|| shard.add_locked(hash, count));
+        self.most
+            .note(id, before, before + count, |id| self.get(id));
+    }
+}
+
+impl CountShard {
+    /// Adds to a count that is new here, or whose slots grow just now; returns the count before.
+    fn add_locked(&self, hash: u64, count: u64) -> u64 {
+        // Under the lock both are settled.
+        let mut taken_count = self.taken_count.lock();
+        let slots = self.slots.load();
         let (slot_idx, known) = find(&slots, hash);
         let slot = &slots[slot_idx];
         if known != 0 {
             // These stay in use while the lock is held, so nothing in them is moved.
-            slot.count.fetch_add(count, Ordering::Relaxed);
-            return;
+            return slot.count.fetch_add(count, Ordering::SeqCst);
         }
         *taken_count += 1;
         if *taken_count * 4 <= slots.len() * 3 {
             put(slot, hash, count);
-            return;
+            return 0;
         }
         let grown = grown(&slots);
         put(&grown[find(&grown, hash).0], hash, count);
-        shard.slots.store(Arc::new(grown));
+        self.slots.store(Arc::new(grown));
+        0
     }
 }
 
@@ -221,22 +262,24 @@ fn find(slots: &[CountSlot], hash: u64) -> (usize, u64) {
     }
 }
 
-/// Adds to the count of a known record; `false` when it is not known, or no longer counted here.
-fn raise(slots: &[CountSlot], hash: u64, count: u64) -> bool {
+/// Adds to the count of a known record, and returns the count before; `None` when it is not known,
+/// or no longer counted here.
+fn raise(slots: &[CountSlot], hash: u64, count: u64) -> Option<u64> {
     let (slot_idx, known) = find(slots, hash);
     if known == 0 {
-        return false;
+        return None;
     }
     let counted = |now: u64| (now & MOVED == 0).then_some(now + count);
     let slot = &slots[slot_idx].count;
-    slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted)
-        .is_ok()
+    // The list of the most downloaded relies on the order: see `SharedMost::note`.
+    slot.fetch_update(Ordering::SeqCst, Ordering::Relaxed, counted)
+        .ok()
 }
 
 fn put(slot: &CountSlot, hash: u64, count: u64) {
-    // The count last, with release: a reader with acquire finds the hash complete.
+    // The count last, with a release: a reader with acquire finds the hash complete.
     slot.hash.store(hash, Ordering::Relaxed);
-    slot.count.store(count, Ordering::Release);
+    slot.count.store(count, Ordering::SeqCst);
 }
 
 const _: () = assert!(SHARDS_COUNT.is_power_of_two());

@@ -2,11 +2,12 @@
 //! memory.
 
 mod busiest;
+mod most_downloaded;
 mod log_file;
 mod download_counts;
 mod lanes;
 
 pub(crate) use busiest::BusiestRecords;
-pub(crate) use download_counts::DownloadTable;
+pub use download_counts::{DownloadTable, OwnDownloads};
 pub use lanes::CounterLane;
 pub(crate) use lanes::Counters;

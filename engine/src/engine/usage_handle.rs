@@ -1,6 +1,6 @@
 //! The usage of an engine: downloads of records, requests and downloads of keys and days.
 
-use crate::counters::CounterLane;
+use crate::counters::{CounterLane, OwnDownloads};
 use crate::database::Database;
 use crate::error::Result;
 use crate::model::{ApiKeyId, Day, RecordId, Timestamp, Usage};
@@ -11,11 +11,17 @@ pub struct UsageHandle<'e> {
     pub(super) database: &'e Database,
 }
 
-impl UsageHandle<'_> {
+impl<'e> UsageHandle<'e> {
     /// Count of a record's downloads from this service. Cost: one look-up in memory.
     #[inline]
     pub fn downloads(self, id: RecordId) -> u64 {
         self.database.downloads.get(id)
+    }
+
+    /// Downloads of all records from this service, for lists in the order of downloads. Cost: a
+    /// lock.
+    pub fn own_downloads(self) -> OwnDownloads<'e> {
+        self.database.downloads.own_downloads()
     }
 
     /// The records with the most downloads since the start, most first, with these downloads: up to

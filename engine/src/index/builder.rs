@@ -51,6 +51,8 @@ struct BuilderEntry {
     /// Index of its language in `languages`.
     language: u32,
     row: ColumnRow,
+    /// Upstream's downloads.
+    downloads: u32,
     /// Numeric part of its catalog id.
     catalog: Option<u64>,
     /// Numeric part of its series' catalog id.
@@ -124,6 +126,7 @@ impl SegmentBuilder {
             has_elided_title: self.elided_of_written[written],
             language,
             row: ColumnRow::of(record),
+            downloads: record.downloads,
             catalog: record.catalog_id.map(CatalogId::number),
             parent: record.parent_catalog_id.map(CatalogId::number),
         });
@@ -282,6 +285,7 @@ impl SegmentBuilder {
         id_order.sort_unstable_by_key(|&doc| entry(&order[doc as usize]).id);
         ColumnBuffers {
             rows: order.iter().map(|idx| entry(idx).row).collect(),
+            downloads: order.iter().map(|idx| entry(idx).downloads).collect(),
             languages: order
                 .iter()
                 .map(|idx| language_ranks[entry(idx).language as usize])

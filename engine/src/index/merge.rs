@@ -21,7 +21,7 @@ use super::writer::{CatalogEntry, ColumnBuffers, write_catalogs, write_columns, 
 use super::{Segment, SegmentSummary, Tombstones};
 
 /// Memory that a merge takes for a document, in bytes: its columns and its new number.
-const DOC_BYTES: u64 = 60;
+const DOC_BYTES: u64 = 64;
 /// Memory that a merge takes for a byte of title, in bytes: the text, and the suffixes during their
 /// sorting and packing.
 const TITLE_BYTES: u64 = 10;
@@ -200,6 +200,7 @@ fn merge_columns(
     let docs_count = documents.id_order.len();
     let mut columns = ColumnBuffers {
         rows: vec![Default::default(); docs_count],
+        downloads: vec![0; docs_count],
         languages: vec![0; docs_count],
         titles: vec![0; docs_count],
         language_terms: Vec::new(),
@@ -222,6 +223,7 @@ fn merge_columns(
                     .partition_point(|other| *other < term) as u32
             })
             .collect();
+        let downloads = input.view.downloads()?;
         for (doc, &number) in documents.numbers[input_idx].iter().enumerate() {
             if number == DROPPED {
                 continue;
@@ -229,6 +231,7 @@ fn merge_columns(
             let (doc, number) = (doc as u32, number as usize);
             let title = input.view.title_of(doc) as usize;
             columns.rows[number] = input.view.columns().get(doc);
+            columns.downloads[number] = downloads.get_u32(doc as usize);
             columns.languages[number] = languages[input.view.language_of(doc) as usize];
             columns.titles[number] = title_numbers[input_idx][title];
         }

@@ -15,6 +15,7 @@ mod cursor;
 mod dictionary;
 mod doc_offsets;
 mod document;
+mod downloads;
 mod interner;
 mod key_filter;
 mod merge;

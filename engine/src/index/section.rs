@@ -26,7 +26,7 @@ use crate::text::FOLDING_FINGERPRINT;
 
 const MAGIC: [u8; 8] = *b"SUBCSEGM";
 /// Version of the format that this program reads and writes.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// Bytes that one checksum covers.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 const HEADER_BYTES: usize = 32;
@@ -46,6 +46,8 @@ pub(crate) enum Section {
     IdOrder,
     /// Year, type, season and episode of each document.
     Columns,
+    /// Packed: upstream's downloads of each document, for the order by them.
+    Downloads,
     /// Packed: number of each document's language.
     Languages,
     /// The languages.
@@ -259,7 +261,7 @@ impl Sections {
             return Err(corrupt(24, "the checksum of the header"));
         }
         if read_u64(header, 8).map(|word| word as u32) != Some(VERSION) {
-            return Err(corrupt(8, "version 6 of the segment format"));
+            return Err(corrupt(8, "version 7 of the segment format"));
         }
         if read_u64(header, 16) != Some(FOLDING_FINGERPRINT) {
             return Err(corrupt(16, "terms folded as this program folds"));
@@ -427,6 +429,7 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::DocumentOffsets,
     Section::IdOrder,
     Section::Columns,
+    Section::Downloads,
     Section::Languages,
     Section::LanguageTable,
     Section::DocumentTitles,
@@ -546,7 +549,7 @@ mod tests {
         sections.check_all().unwrap();
         let part = sections.part(Section::ValueCodes, 20_000..20_003).unwrap();
         assert_eq!(part, [Section::ValueCodes as u8; 3]);
-        assert!(sections.part(Section::ValueCodes, 42_000..42_001).is_err());
+        assert!(sections.part(Section::ValueCodes, 44_000..44_001).is_err());
     }
 
     #[test]

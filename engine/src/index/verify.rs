@@ -61,6 +61,7 @@ impl Segment {
             (Section::DocumentStarts, docs_count / RUN_DOCS + 1),
             (Section::DocumentOffsets, docs_count + 1),
             (Section::IdOrder, docs_count),
+            (Section::Downloads, docs_count),
             (Section::Languages, docs_count),
             (Section::DocumentTitles, docs_count),
             (Section::TitleDocuments, docs_count),
@@ -83,6 +84,7 @@ impl Segment {
     }
 
     fn verify_documents(&self) -> Result<()> {
+        let downloads = self.packed(Section::Downloads)?;
         let mut before = None;
         for doc in 0..self.len() {
             let stored = self.doc(doc)?;
@@ -91,6 +93,9 @@ impl Segment {
             let is_later = before.is_none_or(|before| before < (at, id));
             let what = "documents newest first, then by id";
             self.expect(is_later, Section::Documents, doc as usize, what)?;
+            let are_equal = downloads.get_u32(doc as usize) == stored.downloads();
+            let what = "the downloads of the documents";
+            self.expect(are_equal, Section::Downloads, doc as usize, what)?;
             before = Some((at, id));
         }
         let order = self.packed(Section::IdOrder)?;

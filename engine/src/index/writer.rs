@@ -19,6 +19,8 @@ use super::uploader_term::is_uploader_term;
 pub(crate) struct ColumnBuffers {
     /// Type, year, season, episode.
     pub(crate) rows: Vec<ColumnRow>,
+    /// Upstream's downloads.
+    pub(crate) downloads: Vec<u32>,
     /// Index of the language in `language_terms`.
     pub(crate) languages: Vec<u32>,
     /// The distinct languages, sorted.
@@ -50,6 +52,7 @@ pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &ColumnBuff
         Section::Columns,
         &pack_columns(columns.rows.iter().copied()),
     )?;
+    writer.section(Section::Downloads, &numbers(&columns.downloads))?;
     writer.section(Section::Languages, &numbers(&columns.languages))?;
     let mut table = Vec::with_capacity(columns.language_terms.len() * 6);
     for term in &columns.language_terms {

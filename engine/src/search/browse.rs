@@ -1,23 +1,27 @@
-//! Lists without words: the newest records, those of a title, and the counts of a title's episodes.
-//! For pages; the API has no such request.
+//! Lists: the newest or most downloaded records, those of an uploader or a title, the hits of a
+//! search in another order, and the counts of a title's episodes. For pages; the API has no such
+//! request.
 //!
 //! Documents of a segment are numbered newest first, so a list of one segment is a prefix of its
 //! documents. Lists of several segments are merged by time and id, like hits.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::codec::{AnswerFields, fragment_fields};
 use crate::error::{Error, Result};
-use crate::index::{ColumnValue, Segment, StoredDoc, read_whole};
+use crate::index::{Bits, ColumnValue, read_whole};
 use crate::limits::LISTED_DOCS_MAX;
-use crate::model::{FlagSet, RecordId};
+use crate::model::FlagSet;
 use crate::plan::{Filter, PlanContext};
 use crate::query::{Filters, LanguageTerm, Query};
 
+use super::doc_set::DocSet;
 use super::hits::Doc;
+use super::list_order::{ListOrder, PreparedOrder};
+use super::page_merge::{PageRun, merge_pages};
 use super::segment_search::{ParsedQuery, SegmentSearch};
-use super::snapshot::{Snapshot, id_of};
+use super::snapshot::{Snapshot, find, id_of};
+use super::top::Ranked;
 
 /// Records of a list, newest first.
 #[derive(Debug, Clone)]
@@ -58,7 +62,7 @@ impl TitlePart {
     }
 
     /// Sort key of a record that precedes its time.
-    fn rank(self, slot: EpisodeSlot) -> u64 {
+    fn rank(self, slot: EpisodeSlot) -> u32 {
         match self {
             Self::Season(_) => slot.episode.unwrap_or(0).into(),
             Self::All | Self::Slot(_) => 0,
@@ -85,87 +89,107 @@ impl ListPage {
 }
 
 impl Snapshot {
-    /// The active records that pass the filters, newest first.
+    /// The active records that pass the filters.
     ///
-    /// Cost: a probe of each document until the page is full. With selective filters, they are
-    /// listed from their smallest set instead. Only the first [`LISTED_DOCS_MAX`] can be listed.
-    pub fn newest(&self, filters: &Filters, page: ListPage) -> Result<Listing<'_>> {
-        self.list(filters, page, |part| {
-            let docs = newest_of(part.context, &part.filter, page.needed())?;
-            Ok(unranked(docs))
+    /// Cost: for the newest, a probe of each document until the page is full; with selective
+    /// filters, they are listed from their smallest set instead. By downloads, a probe of each
+    /// document and [`ListOrder`]'s. Only the first [`LISTED_DOCS_MAX`] can be listed.
+    pub fn listed(
+        &self,
+        filters: &Filters,
+        order: ListOrder<'_>,
+        page: ListPage,
+    ) -> Result<Listing<'_>> {
+        self.list(filters, page, order, |part_idx, part, order| {
+            let (context, filter) = (part.context, &part.filter);
+            match order {
+                PreparedOrder::Newest => Ok(unkeyed(newest_of(context, filter, page.needed())?)),
+                PreparedOrder::Downloads(..) => {
+                    let docs = accepted_of(context, filter)?;
+                    order.first_of(&docs, part_idx, part.segment, page.needed())
+                }
+            }
+        })
+    }
+
+    /// The hits of a search in another order than theirs, over all of them, and their number.
+    ///
+    /// Cost: that of a search that lists all its documents, and [`ListOrder`]'s. Errors: as of
+    /// [`Snapshot::search`].
+    pub fn search_listed(
+        &self,
+        query: &Query,
+        order: ListOrder<'_>,
+        page: ListPage,
+    ) -> Result<(Listing<'_>, u64)> {
+        if self.is_partial() {
+            return Err(Error::Rebuilding);
+        }
+        // The hits are put into order here: ranking more than one would be in vain.
+        let query = query.clone().with_page_size(1).with_release(None);
+        read_whole(self.segments(), || {
+            let order = self.prepared_order(order)?;
+            let parsed = ParsedQuery::of_all(&query);
+            let contexts = self.contexts(None)?;
+            let parts = self.prepared(&parsed, &contexts)?;
+            let (found, _) = find(&parts, &parsed)?;
+            let (mut lists, mut total) = (Vec::with_capacity(found.len()), 0);
+            for (part_idx, hits) in found {
+                total += hits.total;
+                let docs = hits.docs.unwrap_or(DocSet::empty());
+                let segment = &self.parts()[part_idx].0;
+                let docs = order.first_of(&docs, part_idx, segment, page.needed())?;
+                lists.push((part_idx, docs));
+            }
+            Ok((self.page_of(&lists, page)?, total))
         })
     }
 
     /// The active records of the title with this catalog number: its own, and those of its
     /// episodes. Cost: linear in the records of the title.
     pub fn of_title(&self, number: u64, of: TitlePart, page: ListPage) -> Result<Listing<'_>> {
-        self.list(&Filters::default(), page, |part| {
-            let mut docs = Vec::new();
-            for doc in title_docs(part.context, number)? {
-                let slot = slot_of(part, doc);
-                if part.filter.accepts(doc) && of.has(slot) {
-                    docs.push((of.rank(slot), doc));
+        self.list(
+            &Filters::default(),
+            page,
+            ListOrder::Newest,
+            |_, part, _| {
+                let mut docs = Vec::new();
+                for doc in title_docs(part.context, number)? {
+                    let slot = slot_of(part, doc);
+                    if part.filter.accepts(doc) && of.has(slot) {
+                        docs.push(Ranked::keyed(of.rank(slot), doc));
+                    }
                 }
-            }
-            docs.sort_unstable();
-            docs.truncate(page.needed());
-            Ok(docs)
-        })
+                docs.sort_unstable();
+                docs.truncate(page.needed());
+                Ok(docs)
+            },
+        )
     }
 
-    /// The active records of the uploader with exactly this name, newest first, and their number.
+    /// The active records of the uploader with exactly this name, and their number.
     ///
-    /// Cost: linear in the uploader's records; with several segments, a document is read for each
-    /// one before the page.
-    pub fn of_uploader(&self, name: &str, page: ListPage) -> Result<(Listing<'_>, usize)> {
-        self.list_of_uploader(name, page, |_, docs| Ok(unranked(docs)))
-    }
-
-    /// The same, those with the most downloads first, and the newest of equals: `own` gives the
-    /// downloads of a record that are not upstream's.
-    ///
-    /// Cost: each document of the uploader is read.
-    pub fn most_downloaded_of_uploader(
+    /// Cost: linear in the uploader's records, and [`ListOrder`]'s.
+    pub fn of_uploader(
         &self,
         name: &str,
-        own: impl Fn(RecordId) -> u64,
+        order: ListOrder<'_>,
         page: ListPage,
-    ) -> Result<(Listing<'_>, usize)> {
-        self.list_of_uploader(name, page, |segment, docs| {
-            let mut ranked = Vec::with_capacity(docs.len());
-            for doc in docs {
-                let stored = segment.doc(doc)?;
-                let own = own(id_of(segment, &stored)?);
-                let downloads = u64::from(stored.downloads()).saturating_add(own);
-                // The lowest rank comes first.
-                ranked.push((u64::MAX - downloads, doc));
-            }
-            ranked.sort_unstable();
-            Ok(ranked)
-        })
-    }
-
-    /// Lists the documents of an uploader; `rank` puts those of a segment into the order of the
-    /// list.
-    fn list_of_uploader(
-        &self,
-        name: &str,
-        page: ListPage,
-        rank: impl Fn(&Segment, Vec<u32>) -> Result<Vec<RankedDoc>>,
     ) -> Result<(Listing<'_>, usize)> {
         read_whole(self.segments(), || {
-            let mut total = 0;
-            let mut lists = Vec::new();
-            for (part_idx, (segment, tombstones)) in self.parts().iter().enumerate() {
+            let order = self.prepared_order(order)?;
+            let (mut lists, mut total) = (Vec::new(), 0);
+            for &part_idx in self.newest_first()? {
+                let (segment, tombstones) = &self.parts()[part_idx];
                 let mut docs = Vec::new();
                 segment.view()?.uploader_docs(name)?.decode(&mut docs);
                 docs.retain(|&doc| !tombstones.contains(doc));
                 total += docs.len();
-                if !docs.is_empty() {
-                    lists.push((part_idx, rank(segment, docs)?));
-                }
+                let docs = DocSet::List(docs);
+                let docs = order.first_of(&docs, part_idx, segment, page.needed())?;
+                lists.push((part_idx, docs));
             }
-            Ok((self.merge_lists(lists, page)?, total))
+            Ok((self.page_of(&lists, page)?, total))
         })
     }
 
@@ -235,87 +259,52 @@ impl Snapshot {
         })
     }
 
+    /// An order, ready for the segments of this snapshot.
+    fn prepared_order<'o>(&self, order: ListOrder<'o>) -> Result<PreparedOrder<'o>> {
+        match order {
+            ListOrder::Newest => Ok(PreparedOrder::Newest),
+            ListOrder::Downloads(own) => {
+                let (places, parts_count) = (self.kept_places(), self.parts().len());
+                let kept = places.kept_docs(own, parts_count, |id| self.live_place(id))?;
+                Ok(PreparedOrder::Downloads(own, kept))
+            }
+        }
+    }
+
     /// Lists documents: `list` gives those of a segment, in the order of the list.
     fn list(
         &self,
         filters: &Filters,
         page: ListPage,
-        list: impl Fn(&SegmentSearch<'_>) -> Result<Vec<RankedDoc>>,
+        order: ListOrder<'_>,
+        list: impl Fn(usize, &SegmentSearch<'_>, &PreparedOrder<'_>) -> Result<Vec<Ranked>>,
     ) -> Result<Listing<'_>> {
         let query = Query::new(filters.clone(), 1);
         read_whole(self.segments(), || {
+            let order = self.prepared_order(order)?;
             let contexts = self.contexts(None)?;
-            let mut parts = Vec::new();
+            let mut lists = Vec::new();
             for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), &contexts)? {
-                parts.push((part_idx, list(&part)?));
+                lists.push((part_idx, list(part_idx, &part, &order)?));
             }
-            self.merge_lists(parts, page)
+            self.page_of(&lists, page)
         })
     }
 
-    /// Merges the documents of segments by rank, time and id, and keeps the page.
-    fn merge_lists(
-        &self,
-        parts: Vec<(usize, Vec<RankedDoc>)>,
-        page: ListPage,
-    ) -> Result<Listing<'_>> {
-        let mut heads = Vec::with_capacity(parts.len());
-        for (part_idx, docs) in parts {
-            heads.extend(self.list_head(part_idx, docs.into_iter())?);
-        }
-        let mut merge = ListMerge::new(heads, page);
-        while self.merge_next(&mut merge)? {}
-        Ok(merge.listing)
-    }
-
-    /// Takes the next document of a merge, and lists it if it is on the page. Returns false when
-    /// the page is complete, or no document is left.
-    fn merge_next<'a>(&'a self, merge: &mut ListMerge<'a>) -> Result<bool> {
-        let heads = merge.heads.iter().enumerate();
-        let Some((head_idx, _)) = heads.min_by(|a, b| a.1.compare(b.1)) else {
-            return Ok(false);
-        };
-        let page = merge.page;
-        if merge.listing.docs.len() == page.size {
-            merge.listing.has_more = true;
-            return Ok(false);
-        }
-        let mut head = merge.heads.swap_remove(head_idx);
-        if page.skipped <= merge.passed_count {
-            let doc = self.doc_at(head.part_idx, head.number)?;
-            merge.listing.docs.push(doc);
-            merge.passed_count += 1;
-        } else {
-            // The last segment with documents needs no comparison up to the page.
-            let rest_count = if merge.heads.is_empty() {
-                (page.skipped - merge.passed_count - 1).min(head.rest.len())
-            } else {
-                0
-            };
-            merge.passed_count += 1 + rest_count;
-            head.rest.by_ref().take(rest_count).for_each(drop);
-        }
-        let next = self.list_head(head.part_idx, head.rest)?;
-        merge.heads.extend(next);
-        Ok(true)
-    }
-
-    fn list_head(
-        &self,
-        part_idx: usize,
-        mut rest: std::vec::IntoIter<RankedDoc>,
-    ) -> Result<Option<ListHead<'_>>> {
-        let Some((rank, number)) = rest.next() else {
-            return Ok(None);
-        };
-        let stored = self.parts()[part_idx].0.doc(number)?;
-        Ok(Some(ListHead {
-            part_idx,
-            rank,
-            number,
-            stored,
-            rest,
-        }))
+    /// The page of documents that the segments list, each in the order of the list; equal ones by
+    /// time and id.
+    fn page_of(&self, lists: &[(usize, Vec<Ranked>)], page: ListPage) -> Result<Listing<'_>> {
+        let runs = lists.iter().map(|(part_idx, docs)| {
+            let segment = &*self.parts()[*part_idx].0;
+            PageRun::new(*part_idx, segment, docs)
+        });
+        let hits = merge_pages(runs.collect(), page.needed())?;
+        let shown = hits.iter().skip(page.skipped).take(page.size);
+        let docs = shown.map(|hit| self.doc_at(hit.part_idx as usize, hit.doc));
+        Ok(Listing {
+            docs: docs.collect::<Result<_>>()?,
+            has_more: page.skipped.saturating_add(page.size) < hits.len(),
+        })
     }
 
     /// The record of a document.
@@ -331,35 +320,9 @@ impl Snapshot {
     }
 }
 
-/// A merge of the lists of segments in progress.
-struct ListMerge<'a> {
-    heads: Vec<ListHead<'a>>,
-    page: ListPage,
-    listing: Listing<'a>,
-    /// Documents that were taken.
-    passed_count: usize,
-}
-
-impl<'a> ListMerge<'a> {
-    fn new(heads: Vec<ListHead<'a>>, page: ListPage) -> Self {
-        Self {
-            heads,
-            page,
-            listing: Listing {
-                docs: Vec::with_capacity(page.size),
-                has_more: false,
-            },
-            passed_count: 0,
-        }
-    }
-}
-
-/// A document, after its sort key that precedes its time.
-type RankedDoc = (u64, u32);
-
 /// Documents that time alone orders.
-fn unranked(docs: Vec<u32>) -> Vec<RankedDoc> {
-    docs.into_iter().map(|doc| (0, doc)).collect()
+fn unkeyed(docs: Vec<u32>) -> Vec<Ranked> {
+    docs.into_iter().map(|doc| Ranked::keyed(0, doc)).collect()
 }
 
 fn slot_of(part: &SegmentSearch<'_>, doc: u32) -> EpisodeSlot {
@@ -370,44 +333,42 @@ fn slot_of(part: &SegmentSearch<'_>, doc: u32) -> EpisodeSlot {
     }
 }
 
-/// The first document of a segment that is not listed yet.
-struct ListHead<'a> {
-    part_idx: usize,
-    rank: u64,
-    number: u32,
-    stored: StoredDoc<'a>,
-    /// Documents of the segment after this one.
-    rest: std::vec::IntoIter<RankedDoc>,
-}
-
-impl ListHead<'_> {
-    fn compare(&self, other: &Self) -> Ordering {
-        let ranks = self.rank.cmp(&other.rank);
-        let times = || other.stored.time().cmp(&self.stored.time());
-        ranks
-            .then_with(times)
-            .then_with(|| self.stored.id().cmp(&other.stored.id()))
-    }
-}
-
 /// The first documents of a segment that the filter accepts.
 fn newest_of(context: &PlanContext<'_>, filter: &Filter<'_>, needed: usize) -> Result<Vec<u32>> {
-    let docs_count = context.view.docs_count();
-    let smallest = filter.clauses()?.iter().min_by_key(|it| it.size_max());
-    // A probe costs about as much as decoding a number: a set of less than a sixteenth of the
-    // documents is listed whole, in case most of the documents would be probed in vain.
-    if let Some(clause) = smallest
-        && clause.size_max() < u64::from(docs_count / 16)
-    {
-        let mut docs = clause.docs(context);
-        docs.retain(|&doc| filter.accepts(doc));
+    if let Some(mut docs) = few_accepted(context, filter)? {
         docs.truncate(needed);
         return Ok(docs);
     }
-    Ok((0..docs_count)
-        .filter(|&doc| filter.accepts(doc))
-        .take(needed)
-        .collect())
+    let docs = 0..context.view.docs_count();
+    let accepted = docs.filter(|&doc| filter.accepts(doc));
+    Ok(accepted.take(needed).collect())
+}
+
+/// All documents of a segment that the filter accepts.
+fn accepted_of(context: &PlanContext<'_>, filter: &Filter<'_>) -> Result<DocSet> {
+    if let Some(docs) = few_accepted(context, filter)? {
+        return Ok(DocSet::List(docs));
+    }
+    let docs_count = context.view.docs_count();
+    let mut bits = Bits::new(docs_count);
+    let docs = (0..docs_count).filter(|&doc| filter.accepts(doc));
+    docs.for_each(|doc| bits.insert(doc));
+    let count = bits.count();
+    Ok(DocSet::Bits(bits, count))
+}
+
+/// All documents that the filter accepts, if one of its sets is small.
+fn few_accepted(context: &PlanContext<'_>, filter: &Filter<'_>) -> Result<Option<Vec<u32>>> {
+    let smallest = filter.clauses()?.iter().min_by_key(|it| it.size_max());
+    // A probe costs about as much as decoding a number: a set of less than a sixteenth of the
+    // documents is listed whole, in case most of the documents would be probed in vain.
+    let few = u64::from(context.view.docs_count() / 16);
+    let Some(clause) = smallest.filter(|clause| clause.size_max() < few) else {
+        return Ok(None);
+    };
+    let mut docs = clause.docs(context);
+    docs.retain(|&doc| filter.accepts(doc));
+    Ok(Some(docs))
 }
 
 /// The documents of a title, ascending: with its id, and with its id as that of their series.
@@ -426,8 +387,11 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::counters::DownloadTable;
     use crate::index::{Segment, SegmentBuilder, Tombstones};
+    use crate::limits::MOST_DOWNLOADED_MAX;
     use crate::model::{CatalogId, Language, Number, Record, RecordId, Timestamp, VideoType, Year};
+    use crate::query::{CatalogTerm, SearchText};
 
     fn record(number: u8) -> Record {
         let is_episode = number.is_multiple_of(2);
@@ -549,19 +513,111 @@ mod tests {
             };
             let expected: Vec<&Record> = live.iter().filter(passes).collect();
             assert!(!expected.is_empty(), "{filters:?}");
-            let list = |page| snapshot.newest(&filters, page).expect("it is read");
+            let own = own_downloads(&live);
+            let own = own.own_downloads();
+            let list = |order, page| snapshot.listed(&filters, order, page).expect("it is read");
             check(
-                |page| ids(&list(page)),
-                |page| list(page).has_more,
+                |page| ids(&list(ListOrder::Newest, page)),
+                |page| list(ListOrder::Newest, page).has_more,
                 &expected,
             );
+            let mut expected = expected;
+            by_downloads(&mut expected);
+            let by_downloads = ListOrder::Downloads(&own);
+            check(
+                |page| ids(&list(by_downloads, page)),
+                |page| list(by_downloads, page).has_more,
+                &expected,
+            );
+        }
+    }
+
+    /// Our own downloads of a record: up to three are those of a record that is not kept.
+    fn own_of(id: RecordId) -> u64 {
+        u64::from(id.as_bytes()[0] % 7)
+    }
+
+    /// The downloads of these records, and of others, so that only those with more than three are
+    /// kept.
+    fn own_downloads(records: &[Record]) -> DownloadTable {
+        let others = 2 * MOST_DOWNLOADED_MAX as u64 + 1;
+        let table = DownloadTable::load(others, |add| {
+            for number in 0..others {
+                add(
+                    RecordId::from_bytes((u128::from(number) + 1).to_be_bytes()),
+                    3,
+                );
+            }
+            records.iter().for_each(|it| add(it.id, own_of(it.id)));
+            Ok(())
+        });
+        let table = table.expect("nothing fails");
+        assert_eq!(table.own_downloads().most().rest_max(), 3);
+        table
+    }
+
+    /// A stable sort: equal ones keep the order of time.
+    fn by_downloads(records: &mut [&Record]) {
+        let downloads = |record: &Record| u64::from(record.downloads) + own_of(record.id);
+        records.sort_by_key(|record| std::cmp::Reverse(downloads(record)));
+    }
+
+    #[test]
+    fn all_hits_of_a_search_are_put_into_an_order() {
+        let (snapshot, live) = snapshot();
+        let table = own_downloads(&live);
+        let own = table.own_downloads();
+        let films = Filters {
+            video_type: Some(VideoType::Movie),
+            ..Filters::default()
+        };
+        let words = |text| SearchText::query(text).expect("few words");
+        let queries = [
+            Query::new(Filters::default(), 1).with_query(words("lost")),
+            Query::new(films, 1).with_query(words("lost")),
+            Query::new(Filters::default(), 1).with_query(words("losst")),
+            Query::new(Filters::default(), 1).with_query(words("lost s02e03")),
+            Query::new(Filters::default(), 1).with_title(SearchText::title("ost")),
+            Query::new(Filters::default(), 1).with_catalog_id(Some(CatalogTerm::Number(411_008))),
+            Query::new(Filters::default(), 1)
+                .with_catalog_id(Some(CatalogTerm::Number(133_093)))
+                .with_public_id(Some(live[0].id))
+                .with_query(words("lost s03")),
+        ];
+        for query in queries {
+            let all = snapshot
+                .search(&query.clone().with_page_size(200))
+                .expect("it is read");
+            let found = |idx| snapshot.hit_doc(&all, idx).expect("it is read").id();
+            let found: Vec<RecordId> = (0..all.len()).map(found).collect();
+            let mut expected: Vec<&Record> = live.iter().collect();
+            expected.retain(|record| found.contains(&record.id));
+            assert!(1 < expected.len(), "{query:?}");
+            let list = |order, page| {
+                let (listing, total) = snapshot
+                    .search_listed(&query, order, page)
+                    .expect("it is read");
+                assert_eq!(total, all.total(), "{query:?}");
+                listing
+            };
+            for order in [ListOrder::Newest, ListOrder::Downloads(&own)] {
+                if matches!(order, ListOrder::Downloads(_)) {
+                    by_downloads(&mut expected);
+                }
+                check(
+                    |page| ids(&list(order, page)),
+                    |page| list(order, page).has_more,
+                    &expected,
+                );
+            }
         }
     }
 
     #[test]
     fn the_records_of_an_uploader_are_those_with_exactly_this_name() {
         let (snapshot, live) = snapshot();
-        let own = |id: RecordId| u64::from(id.as_bytes()[0] % 4);
+        let table = own_downloads(&live);
+        let own = table.own_downloads();
         for name in ["ana", "eva", "ana maria", "an", ""] {
             let is_of = |record: &&Record| record.uploader_name.as_deref() == Some(name);
             let mut expected: Vec<&Record> = live.iter().filter(is_of).collect();
@@ -573,26 +629,18 @@ mod tests {
                 },
             );
             assert_eq!(count == 0, ["an", ""].contains(&name));
-            let list = |page| snapshot.of_uploader(name, page).expect("it is read");
-            assert_eq!(list(first).1, count);
-            check(
-                |page| ids(&list(page).0),
-                |page| list(page).0.has_more,
-                &expected,
-            );
-            let downloads = |record: &&Record| u64::from(record.downloads) + own(record.id);
-            // A stable sort: equal ones keep the order of time.
-            expected.sort_by_key(|record| std::cmp::Reverse(downloads(record)));
-            let list = |page| {
-                let listing = snapshot.most_downloaded_of_uploader(name, own, page);
-                listing.expect("it is read")
-            };
-            assert_eq!(list(first).1, count);
-            check(
-                |page| ids(&list(page).0),
-                |page| list(page).0.has_more,
-                &expected,
-            );
+            for order in [ListOrder::Newest, ListOrder::Downloads(&own)] {
+                if matches!(order, ListOrder::Downloads(_)) {
+                    by_downloads(&mut expected);
+                }
+                let list = |page| snapshot.of_uploader(name, order, page).expect("it is read");
+                assert_eq!(list(first).1, count);
+                check(
+                    |page| ids(&list(page).0),
+                    |page| list(page).0.has_more,
+                    &expected,
+                );
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod explain;
 mod explain_name;
 mod explain_release;
 mod hits;
+mod list_order;
 #[cfg(test)]
 mod oracle_test;
 mod one_word;
@@ -35,5 +36,6 @@ pub use browse::{EpisodeSlot, ListPage, Listing, TitlePart};
 pub use explain::{CostValue, Explanation, HitExplanation, PlanStep, SegmentExplanation};
 pub use explain_release::WordOfRelease;
 pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
+pub use list_order::ListOrder;
 pub use snapshot::Snapshot;
 pub use steps::SearchSteps;

@@ -52,6 +52,8 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) public_id: Option<RecordId>,
     /// The words of `release`, with their weights.
     pub(super) release: Option<Vec<ReleaseWord<'q>>>,
+    /// True if all matching documents are needed, for another order than that of hits.
+    pub(super) needs_docs: bool,
     /// The `query` value as a name; parsed on demand.
     query_names: OnceCell<Box<NameLookups>>,
     /// The `title` value as a name; parsed on demand.
@@ -80,8 +82,17 @@ impl<'q> ParsedQuery<'q> {
                 let words: Vec<&str> = text.words().collect();
                 release_words(&words, release_group(text.written()).as_deref())
             }),
+            needs_docs: false,
             query_names: OnceCell::new(),
             title_names: OnceCell::new(),
+        }
+    }
+
+    /// Parses a request that needs all its matching documents.
+    pub(super) fn of_all(query: &'q Query) -> Self {
+        Self {
+            needs_docs: true,
+            ..Self::new(query)
         }
     }
 
@@ -177,6 +188,8 @@ pub(super) struct SegmentHits {
     pub(super) total: u64,
     /// The best of them, in order: a page, or all if they are fewer.
     pub(super) best: Vec<Ranked>,
+    /// All of them, if the request needs them.
+    pub(super) docs: Option<DocSet>,
 }
 
 impl From<BranchResult> for SegmentHits {
@@ -184,6 +197,7 @@ impl From<BranchResult> for SegmentHits {
         Self {
             total: only.total,
             best: only.best,
+            docs: only.docs,
         }
     }
 }
@@ -225,7 +239,7 @@ impl<'a> SegmentSearch<'a> {
         PageRequest {
             needed,
             size: parsed.page_size(),
-            needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
+            needs_docs: parsed.needs_docs || parsed.branches_count() > 1 || self.weigher.is_some(),
             weigher: self.weigher.as_deref(),
             order: parsed.query.order(),
         }
@@ -365,6 +379,11 @@ impl<'a> SegmentSearch<'a> {
         Ok(SegmentHits {
             total: DocSet::union_len(&sets, &context.view),
             best: best_of_branches(&bests, page.size),
+            docs: if parsed.needs_docs {
+                sets.into_iter().reduce(DocSet::union)
+            } else {
+                None
+            },
         })
     }
 }

@@ -12,6 +12,7 @@ use crate::query::{HitOrder, LanguageTerm, Query};
 
 use super::cutoff::{Needed, PageRanks};
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
+use super::list_order::KeptPlaces;
 use super::page_merge::{PageRun, merge_pages};
 use super::reading::{
     QueryReading, TextFound, search_as, search_last, search_last_release, search_query,
@@ -30,6 +31,7 @@ pub struct Snapshot {
     costs: CostModel,
     /// Indexes of the segments with documents, newest first; made by the first search.
     newest_first: OnceLock<Box<[usize]>>,
+    kept_places: KeptPlaces,
 }
 
 impl Snapshot {
@@ -43,6 +45,7 @@ impl Snapshot {
             is_partial: false,
             costs: CostModel::DEFAULT,
             newest_first: OnceLock::new(),
+            kept_places: KeptPlaces::default(),
         }
     }
 
@@ -139,25 +142,7 @@ impl Snapshot {
         let parsed = ParsedQuery::new(query);
         let contexts = self.contexts(None)?;
         let parts = self.prepared(&parsed, &contexts)?;
-        let text = search_query(&parts, &parsed)?;
-        let mut reading = text.reading;
-        let mut found = unite(&parts, &parsed, text)?;
-        if reading == QueryReading::Nothing {
-            if !found.is_empty() {
-                if let Some(text) = search_last_release(&parts, &parsed)? {
-                    reading = text.reading;
-                    found = unite(&parts, &parsed, text)?;
-                }
-            } else if let Some(text) = search_last(&parts, &parsed)? {
-                reading = text.reading;
-                // No other branch matches.
-                let results = parts.iter().zip(text.results);
-                let hits = results.filter_map(|((part_idx, _), result)| Some((*part_idx, result?)));
-                found = hits
-                    .map(|(part_idx, result)| (part_idx, result.into()))
-                    .collect();
-            }
-        }
+        let (found, reading) = find(&parts, &parsed)?;
         let hits = Hits {
             snapshot_id: self.id,
             // An id lives in one segment only: no record is counted twice.
@@ -212,7 +197,7 @@ impl Snapshot {
     }
 
     /// Indexes of the segments with documents, that with the newest document first.
-    fn newest_first(&self) -> Result<&[usize]> {
+    pub(super) fn newest_first(&self) -> Result<&[usize]> {
         if let Some(order) = self.newest_first.get() {
             return Ok(order);
         }
@@ -298,13 +283,26 @@ impl Snapshot {
             .transpose()
     }
 
-    fn find(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
+    /// Places of the records with the most downloads, as far as they were looked up.
+    pub(super) fn kept_places(&self) -> &KeptPlaces {
+        &self.kept_places
+    }
+
+    /// The place of the active record with this id, if it can be read.
+    pub(super) fn live_place(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
         // From the newest segment to the oldest: the delta is the last part.
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate().rev() {
             let found = segment.find(id)?.filter(|&doc| !tombstones.contains(doc));
             if let Some(doc) = found {
                 return Ok(Some((part_idx, doc)));
             }
+        }
+        Ok(None)
+    }
+
+    fn find(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
+        if let Some(place) = self.live_place(id)? {
+            return Ok(Some(place));
         }
         if self.damaged.contains(&id) {
             let place = format!("catalog.redb, record {id}");
@@ -404,6 +402,33 @@ impl Snapshot {
 pub(super) fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
     let id = stored.id();
     id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
+}
+
+/// Runs the branches in each segment, reading by reading; keeps the segments with matches.
+pub(super) fn find(
+    parts: &[(usize, SegmentSearch<'_>)],
+    parsed: &ParsedQuery<'_>,
+) -> Result<(Vec<(usize, SegmentHits)>, QueryReading)> {
+    let text = search_query(parts, parsed)?;
+    let mut reading = text.reading;
+    let mut found = unite(parts, parsed, text)?;
+    if reading == QueryReading::Nothing {
+        if !found.is_empty() {
+            if let Some(text) = search_last_release(parts, parsed)? {
+                reading = text.reading;
+                found = unite(parts, parsed, text)?;
+            }
+        } else if let Some(text) = search_last(parts, parsed)? {
+            reading = text.reading;
+            // No other branch matches.
+            let results = parts.iter().zip(text.results);
+            let hits = results.filter_map(|((part_idx, _), result)| Some((*part_idx, result?)));
+            found = hits
+                .map(|(part_idx, result)| (part_idx, result.into()))
+                .collect();
+        }
+    }
+    Ok((found, reading))
 }
 
 /// Runs the other branches in each segment and unites the results; keeps those with matches.

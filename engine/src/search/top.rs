@@ -15,6 +15,12 @@ impl Ranked {
         Self(u64::from(relevance) << 48 | u64::from(fit) << 40 | u64::from(doc))
     }
 
+    /// A document with a sort key in the place of relevance, fit and missing weight.
+    #[inline(always)]
+    pub(super) fn keyed(key: u32, doc: u32) -> Self {
+        Self(u64::from(key) << 32 | u64::from(doc))
+    }
+
     /// The same document with this missing weight (SEARCH.md 5.7).
     #[inline]
     pub(super) fn with_missing(self, missing: u8) -> Self {
@@ -27,7 +33,7 @@ impl Ranked {
         (self.relevance(), self.fit())
     }
 
-    /// Relevance, fit and missing weight, as a number that sorts like them.
+    /// Relevance, fit and missing weight, as a number that sorts like them, or the sort key.
     pub(super) fn rank(self) -> u32 {
         (self.0 >> 32) as u32
     }

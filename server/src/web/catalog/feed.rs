@@ -4,7 +4,7 @@ use askama::Template;
 use bytes::Bytes;
 use http::header::{ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Response, StatusCode};
-use subcat_engine::{Doc, ListPage, Snapshot, TitlePart};
+use subcat_engine::{Doc, ListOrder, ListPage, Snapshot, TitlePart};
 
 use super::record_view::{RecordView, title_number, xml_text};
 use super::results;
@@ -122,7 +122,8 @@ fn found<'s>(
     let query = query.map_err(|_| PageError::NotFound)?;
     let page = format!("/catalog?{text}");
     if !search_box::has_criterion(&reading.params) {
-        return Ok((snapshot.newest(query.filters(), FIRST_PAGE)?.docs, page));
+        let newest = snapshot.listed(query.filters(), ListOrder::Newest, FIRST_PAGE)?;
+        return Ok((newest.docs, page));
     }
     let hits = snapshot.search(&query)?;
     let count = hits.len().min(FEED_ENTRIES_MAX);

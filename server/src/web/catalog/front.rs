@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{Filters, ListPage};
+use subcat_engine::{Filters, ListOrder, ListPage};
 
 use super::record_view::RecordView;
 use crate::limits::{FRONT_HITS, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
@@ -58,7 +58,7 @@ fn newest(request: &WebRequest) -> Result<Vec<RecordView>, PageError> {
         skipped: 0,
         size: FRONT_HITS,
     };
-    let listing = snapshot.newest(&Filters::default(), page)?;
+    let listing = snapshot.listed(&Filters::default(), ListOrder::Newest, page)?;
     let mut hits = Vec::with_capacity(listing.docs.len());
     for doc in &listing.docs {
         let view = RecordView::new(request, &snapshot, doc)?;

@@ -1,6 +1,6 @@
 //! The order of a list in the catalog: that of the search or the list, or another that was chosen.
 
-use subcat_engine::{Doc, Engine};
+use subcat_engine::{ListOrder, OwnDownloads};
 
 use crate::web::frame::language::Lang;
 use crate::web::frame::params::Params;
@@ -38,15 +38,11 @@ impl ResultOrder {
         }
     }
 
-    /// Puts documents in this order. Those that are equal keep theirs.
-    pub(crate) fn sort(self, docs: &mut [Doc<'_>], engine: &Engine) {
+    /// The order of a list without relevance; `own` has the downloads from this service.
+    pub(crate) fn of_list<'o>(self, own: &'o OwnDownloads<'o>) -> ListOrder<'o> {
         match self {
-            Self::Default => {}
-            Self::Newest => docs.sort_by_key(|doc| std::cmp::Reverse(doc.posted_at())),
-            Self::Downloads => docs.sort_by_cached_key(|doc| {
-                let own = engine.usage().downloads(doc.id());
-                std::cmp::Reverse(u64::from(doc.upstream_downloads()).saturating_add(own))
-            }),
+            Self::Default | Self::Newest => ListOrder::Newest,
+            Self::Downloads => ListOrder::Downloads(own),
         }
     }
 }

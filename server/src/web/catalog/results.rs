@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use http::header::REFERER;
 use subcat_engine::{
-    CatalogId, Doc, EpisodeSlot, Filters, Hits, LanguageTerm, ListPage, PAGE_SIZE_MAX, Query,
+    CatalogId, Doc, EpisodeSlot, Filters, LanguageTerm, ListOrder, ListPage, PAGE_SIZE_MAX, Query,
     RecordId, ReleaseId, Snapshot, TitlePart, Variant,
 };
 
@@ -20,9 +20,8 @@ use super::uploader::known_uploader;
 use crate::auth::without_keys;
 use crate::files::{CueLook, first_cues};
 use crate::limits::{
-    COMPARED_DOWNLOADS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
-    LIST_PAGES_MAX, OTHER_VERSIONS_MAX, REACHED_HITS_MAX, RECORD_CUES_MAX,
-    RECORD_DESCRIPTION_CHARS_MAX,
+    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
+    OTHER_VERSIONS_MAX, REACHED_HITS_MAX, RECORD_CUES_MAX, RECORD_DESCRIPTION_CHARS_MAX,
 };
 use crate::request::{SearchRejection, search_request, without_base};
 use crate::web::frame::answer::{self, PageResult};
@@ -57,8 +56,6 @@ struct SearchResults {
     orders: Vec<OrderLink>,
     /// True if the most downloaded come first.
     is_by_downloads: bool,
-    /// Count of the newest records that were compared, as text; empty if these are all.
-    compared: String,
     page_number: usize,
     /// True if there is a page after this one.
     has_next: bool,
@@ -216,9 +213,16 @@ fn search(
     let engine = &request.site.service.engine;
     let snapshot = engine.catalog().snapshot();
     let order = ResultOrder::of(params);
-    let page_number = request.query.get("page").parse().unwrap_or(1);
-    let hits = snapshot.search(&reaching(query, params, order, page_number))?;
-    if hits.is_empty() {
+    let asked = request.query.get("page").parse().unwrap_or(1).max(1);
+    let found = match order {
+        ResultOrder::Default => by_relevance(&snapshot, query, params, asked)?,
+        ResultOrder::Newest | ResultOrder::Downloads => {
+            let own = engine.usage().own_downloads();
+            let order = order.of_list(&own);
+            in_order(&snapshot, query, params, order, asked)?
+        }
+    };
+    if found.docs.is_empty() {
         let empty_searches = &request.site.service.empty_searches;
         empty_searches.note(request.now, search_string);
     }
@@ -226,68 +230,119 @@ fn search(
     if query.uses_free_text() {
         engine.catalog().request_reindex();
     }
-    let reachable = reachable(&hits, params);
-    let pages_count = reachable.div_ceil(HITS_PER_PAGE).max(1);
-    // A page beyond the last one, from an old link, shows the last one.
-    let page_number = usize::clamp(page_number, 1, pages_count);
-    let start = (page_number - 1) * HITS_PER_PAGE;
-    let end = hits.len().min(start + HITS_PER_PAGE);
-    let mut docs = Vec::with_capacity(hits.len());
-    for hit_idx in 0..hits.len() {
-        docs.push(snapshot.hit_doc(&hits, hit_idx)?);
-    }
-    order.sort(&mut docs, engine);
-    let mut views = doc_views(request, &snapshot, &docs[start..end])?;
+    let mut views = doc_views(request, &snapshot, &found.docs)?;
     if order == ResultOrder::Default {
         views = below_titles(same_releases_together(views));
     }
     // Only now is it certain that the mapped files were complete while they were read.
     snapshot.ensure_not_truncated()?;
+    let start = (found.page_number - 1) * HITS_PER_PAGE;
     Ok(SearchResults {
-        hits: views,
         found: Some(FoundCounts {
-            total: request.lang.number(hits.total()),
-            is_one: hits.total() == 1,
+            total: request.lang.number(found.total),
+            is_one: found.total == 1,
             first: start + 1,
-            last: end,
-            reachable,
-            is_truncated: (reachable as u64) < hits.total(),
-            pages_count,
+            last: start + views.len(),
+            reachable: found.reachable,
+            is_truncated: (found.reachable as u64) < found.total,
+            pages_count: found.pages_count(),
         }),
+        hits: views,
         is_everything: false,
         orders: order_links(params, true, request.lang),
         is_by_downloads: order == ResultOrder::Downloads,
-        compared: String::new(),
-        page_number,
-        has_next: page_number < pages_count,
+        page_number: found.page_number,
+        has_next: found.page_number < found.pages_count(),
         search: params.without(&["lang", "theme", "page"]),
     })
 }
 
-/// The search with as many hits as its page needs: all that can be reached for another order than
-/// relevance, else those up to the page.
-///
-/// Cost: about a microsecond for each hit.
-fn reaching(query: &Query, params: &Params, order: ResultOrder, page_number: usize) -> Query {
-    if params.has("limit") {
-        return query.clone();
+/// A page of the hits of a search.
+struct FoundPage<'s> {
+    docs: Vec<Doc<'s>>,
+    /// Number of all hits.
+    total: u64,
+    /// Number of hits on all pages.
+    reachable: usize,
+    page_number: usize,
+}
+
+impl FoundPage<'_> {
+    fn pages_count(&self) -> usize {
+        pages_count(self.reachable)
     }
-    let last = page_number.saturating_mul(HITS_PER_PAGE);
-    let needed = match order {
-        ResultOrder::Default => last.clamp(usize::from(PAGE_SIZE_MAX), REACHED_HITS_MAX.into()),
-        ResultOrder::Newest | ResultOrder::Downloads => REACHED_HITS_MAX.into(),
+}
+
+fn pages_count(reachable: usize) -> usize {
+    reachable.div_ceil(HITS_PER_PAGE).max(1)
+}
+
+/// The page of the hits in their own order. Cost: about a microsecond for each hit up to the page.
+fn by_relevance<'s>(
+    snapshot: &'s Snapshot,
+    query: &Query,
+    params: &Params,
+    asked: usize,
+) -> Result<FoundPage<'s>, PageError> {
+    let mut reaching = query.clone();
+    if !params.has("limit") {
+        let last = asked.saturating_mul(HITS_PER_PAGE);
+        let needed = last.clamp(PAGE_SIZE_MAX.into(), REACHED_HITS_MAX.into());
+        reaching = reaching.with_page_size(u16::try_from(needed).unwrap_or(REACHED_HITS_MAX));
+    }
+    let hits = snapshot.search(&reaching)?;
+    let reachable = reachable(hits.total(), query, params);
+    // A page beyond the last one, from an old link, shows the last one.
+    let page_number = asked.min(pages_count(reachable));
+    let start = (page_number - 1) * HITS_PER_PAGE;
+    let end = hits.len().min(start + HITS_PER_PAGE);
+    let docs = (start..end).map(|hit_idx| snapshot.hit_doc(&hits, hit_idx));
+    Ok(FoundPage {
+        docs: docs.collect::<Result<_, _>>()?,
+        total: hits.total(),
+        reachable,
+        page_number,
+    })
+}
+
+/// The page of all hits in another order.
+fn in_order<'s>(
+    snapshot: &'s Snapshot,
+    query: &Query,
+    params: &Params,
+    order: ListOrder<'_>,
+    asked: usize,
+) -> Result<FoundPage<'s>, PageError> {
+    let list = |page_number: usize| {
+        let skipped = page_number.saturating_sub(1).saturating_mul(HITS_PER_PAGE);
+        let size = HITS_PER_PAGE;
+        snapshot.search_listed(query, order, ListPage { skipped, size })
     };
-    let needed = u16::try_from(needed).unwrap_or(REACHED_HITS_MAX);
-    query.clone().with_page_size(needed)
+    let (mut listing, total) = list(asked)?;
+    let reachable = reachable(total, query, params);
+    let page_number = asked.min(pages_count(reachable));
+    if page_number < asked {
+        listing = list(page_number)?.0;
+    }
+    let left = reachable - (page_number - 1) * HITS_PER_PAGE;
+    listing.docs.truncate(left);
+    Ok(FoundPage {
+        docs: listing.docs,
+        total,
+        reachable,
+        page_number,
+    })
 }
 
 /// Number of hits on all pages of a search.
-fn reachable(hits: &Hits, params: &Params) -> usize {
-    if params.has("limit") {
-        return hits.len();
-    }
-    let total = usize::try_from(hits.total()).unwrap_or(usize::MAX);
-    total.min(REACHED_HITS_MAX.into())
+fn reachable(total: u64, query: &Query, params: &Params) -> usize {
+    let reached_max = if params.has("limit") {
+        query.page_size()
+    } else {
+        REACHED_HITS_MAX
+    };
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    total.min(reached_max.into())
 }
 
 fn doc_views(
@@ -303,8 +358,7 @@ fn doc_views(
     Ok(views)
 }
 
-/// The records that pass the filters, newest first; or the most downloaded of the newest
-/// [`COMPARED_DOWNLOADS_MAX`] of them.
+/// The records that pass the filters, newest first or the most downloaded.
 fn listed(
     request: &WebRequest,
     filters: &Filters,
@@ -318,28 +372,10 @@ fn listed(
         skipped: (page_number - 1) * HITS_PER_PAGE,
         size: HITS_PER_PAGE,
     };
-    let is_by_downloads = ResultOrder::of(params) == ResultOrder::Downloads;
-    let (docs, has_more, compared) = if is_by_downloads {
-        let compared = ListPage {
-            skipped: 0,
-            size: COMPARED_DOWNLOADS_MAX,
-        };
-        let mut listing = snapshot.newest(filters, compared)?;
-        ResultOrder::Downloads.sort(&mut listing.docs, engine);
-        let has_more = page.skipped + page.size < listing.docs.len();
-        let compared = if listing.has_more {
-            request.lang.number(COMPARED_DOWNLOADS_MAX as u64)
-        } else {
-            String::new()
-        };
-        let docs = listing.docs.into_iter();
-        let docs: Vec<Doc<'_>> = docs.skip(page.skipped).take(page.size).collect();
-        (docs, has_more, compared)
-    } else {
-        let listing = snapshot.newest(filters, page)?;
-        (listing.docs, listing.has_more, String::new())
-    };
-    let hits = doc_views(request, &snapshot, &docs)?;
+    let order = ResultOrder::of(params);
+    let own = engine.usage().own_downloads();
+    let listing = snapshot.listed(filters, order.of_list(&own), page)?;
+    let hits = doc_views(request, &snapshot, &listing.docs)?;
     snapshot.ensure_not_truncated()?;
     let selection = params.without(&["lang", "theme", "page", ORDER_PARAMETER]);
     Ok(SearchResults {
@@ -347,10 +383,9 @@ fn listed(
         found: None,
         is_everything: selection.is_empty(),
         orders: order_links(params, false, request.lang),
-        is_by_downloads,
-        compared,
+        is_by_downloads: order == ResultOrder::Downloads,
         page_number,
-        has_next: has_more && page_number < LIST_PAGES_MAX,
+        has_next: listing.has_more && page_number < LIST_PAGES_MAX,
         search: params.without(&["lang", "theme", "page"]),
     })
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::ListPage;
+use subcat_engine::{ListOrder, ListPage};
 
 use super::record_view::{RecordView, uploader_path};
 use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
@@ -41,13 +41,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     };
     let engine = &request.site.service.engine;
     let snapshot = engine.catalog().snapshot();
-    let (listing, total) = match order {
-        ResultOrder::Downloads => {
-            let own = |id| engine.usage().downloads(id);
-            snapshot.most_downloaded_of_uploader(name, own, page)?
-        }
-        ResultOrder::Default | ResultOrder::Newest => snapshot.of_uploader(name, page)?,
-    };
+    let own = engine.usage().own_downloads();
+    let (listing, total) = snapshot.of_uploader(name, order.of_list(&own), page)?;
     let mut hits = Vec::with_capacity(listing.docs.len());
     for doc in &listing.docs {
         let view = RecordView::new(request, &snapshot, doc)?;
@@ -85,7 +80,7 @@ pub(crate) fn known_uploader(request: &WebRequest, name: &str) -> Result<String,
         size: 1,
     };
     let snapshot = request.site.service.engine.catalog().snapshot();
-    let (_, total) = snapshot.of_uploader(name, first)?;
+    let (_, total) = snapshot.of_uploader(name, ListOrder::Newest, first)?;
     let path = if total == 0 {
         String::new()
     } else {

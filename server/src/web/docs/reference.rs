@@ -6,7 +6,7 @@ use std::fmt::Write;
 use askama::Template;
 use http::StatusCode;
 use serde_json::Value;
-use subcat_engine::{Doc, Engine, Filters, ListPage};
+use subcat_engine::{Doc, Engine, Filters, ListOrder, ListPage};
 
 use super::samples::ApiSample;
 use crate::limits::SAMPLE_DOCS_MAX;
@@ -379,7 +379,7 @@ fn sample_id(engine: &Engine) -> Result<String, PageError> {
         skipped: 0,
         size: SAMPLE_DOCS_MAX,
     };
-    let listing = snapshot.newest(&Filters::default(), page)?;
+    let listing = snapshot.listed(&Filters::default(), ListOrder::Newest, page)?;
     let docs = &listing.docs;
     let with_file = docs.iter().find(|doc| doc.source_release_id().is_some());
     let id = with_file.or(docs.first()).map(Doc::id);
