@@ -6,6 +6,7 @@ pub mod clocks;
 pub mod described;
 pub mod filled;
 pub mod io_backend;
+pub mod large;
 pub mod lived_in;
 #[expect(
     clippy::unwrap_used,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use subcat_engine::{RecordId, Role};
+use subcat_tests::large;
 use subcat_tests::lived_in::{
     EMAIL, LOOKS, PASSWORD, axe, closed_pages, fill, is_sound, lived_in, record_path,
 };
@@ -547,6 +548,55 @@ fn every_page_is_sound_in_every_look() {
         // The browser logs a 4xx status as an error.
         let complaints = browser.complaints();
         assert_eq!(complaints.len(), refused.len(), "{complaints:?}");
+    }
+}
+
+#[test]
+fn pages_of_a_large_catalog_are_sound_in_every_look() {
+    let axe = axe();
+    let driver = Driver::start();
+    for (look, looks) in LOOKS {
+        let mut browser = driver.open(looks);
+        browser.goto(&large::portal().url("/"));
+        let session = &large::reader().cookies["subcat-session"];
+        browser.cookie("subcat-session", session);
+        for (name, path) in large::pages() {
+            browser.goto(&large::portal().url(&path));
+            is_sound(&mut browser, &axe, look);
+            browser.screenshot(&picture(&format!("{look}-large-{name}")));
+        }
+        assert_eq!(browser.complaints(), [""; 0], "{look}");
+    }
+}
+
+/// An episode's subtitles begin on the first screen, however many seasons there are.
+#[test]
+fn the_subtitles_of_a_chosen_episode_are_seen_at_once() {
+    let driver = Driver::start();
+    for (_, looks) in [LOOKS[0], LOOKS[3]] {
+        let mut browser = driver.open(looks);
+        browser.goto(&large::portal().url("/"));
+        let session = &large::reader().cookies["subcat-session"];
+        browser.cookie("subcat-session", session);
+        let series = format!("/title/{}", large::SERIES);
+        browser.goto(&large::portal().url(&series));
+        for (link, part) in [
+            (".seasons a:last-child", "S30"),
+            (".grid li:last-child a", "S30E40"),
+        ] {
+            let target = format!("return document.querySelector('{link}').href");
+            let target = browser.text(&target);
+            browser.goto(&target);
+            let heading = browser.text("return document.querySelector('h1 .tag').innerText");
+            assert_eq!(heading, part);
+            let top = "return document.querySelector('#releases li').getBoundingClientRect().top";
+            let top = browser.eval(top).as_f64().expect("a height");
+            assert!(
+                (0.0..600.0).contains(&top),
+                "{part} at {}: {top}",
+                looks.width
+            );
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! with large text too; the keyboard reaches everything; nothing needs a script.
 
 use serde_json::Value;
+use subcat_tests::large;
 use subcat_tests::lived_in::{EMAIL, OVERHANG, PASSWORD, closed_pages, lived_in, record_path};
 use subcat_tests::portal::Portal;
 use subcat_tests::webdriver::{Browser, Driver, ENTER, Looks, TAB};
@@ -171,6 +172,13 @@ fn nothing_hangs_over_the_edge_at_any_width_or_size_of_text() {
             fits(&mut browser, &path);
         }
         each_page_behind_a_form(&portal, &mut browser, &mut fits);
+    }
+    let mut browser = driver.open(looks("es"));
+    browser.goto(&large::portal().url("/"));
+    browser.cookie("subcat-session", &large::reader().cookies["subcat-session"]);
+    for (_, path) in large::pages() {
+        browser.goto(&large::portal().url(&path));
+        fits(&mut browser, &path);
     }
     let empty = Portal::empty(|_| ());
     let mut browser = driver.open(looks("es"));

@@ -7,6 +7,7 @@ mod catalog;
 mod docs;
 mod files;
 mod forms;
+mod large;
 mod limits;
 mod links;
 mod pages;
