@@ -83,7 +83,7 @@ pub(super) fn find_key<'t>(
     let keyed_title = |at: usize| KeyedTitle::from_code(order.get_u32(at));
     let compare = |at: usize| {
         let keyed = keyed_title(at);
-        // A title that is no text was damaged on its way: it has no key.
+        // A title that is not UTF-8 was damaged on its way: it has no key.
         let folded = str::from_utf8(title(keyed.title)).unwrap_or_default();
         compare_title_key(folded, keyed.is_elided, key)
     };

@@ -30,9 +30,9 @@ pub(super) struct ReachedBy<'a> {
 }
 
 impl ReachedBy<'_> {
-    /// Appends `public_url` where the request was sent to it, came through a proxy that forwards, or
-    /// by a Unix socket; else scheme and `Host` of the request, and the base path if the request had
-    /// it.
+    /// Appends `public_url` where the request was sent to it, came through a proxy that forwards,
+    /// or by a Unix socket; else scheme and `Host` of the request, and the base path if the request
+    /// had it.
     pub(super) fn write_base_url(&self, out: &mut String) {
         let host = self.host();
         if let Some(url) = &self.config.public_url {

@@ -57,8 +57,8 @@ pub struct TaggedBody {
 pub struct BodySum(u128);
 
 impl BodySum {
-    /// Adds the next part of the body. Each part has a sum of its own: one that goes on from part to
-    /// part copies what does not fill a block.
+    /// Adds the next part of the body. Each part has a sum of its own: a sum over several parts
+    /// copies what does not fill a block.
     pub(super) fn add(&mut self, part: &[u8]) {
         // An odd factor, so that the sum tells the order of the parts.
         const FACTOR: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;

@@ -91,8 +91,8 @@ fn write_flags(out: &mut BytesMut, flags: FlagSet) {
     out.put_u8(b']');
 }
 
-/// Writes the answer of a search: `{"items":[…],"total":N}`, and adds what differs between answers to
-/// the sum. No allocation but the growth of `out`. Errors: those of the items.
+/// Writes the answer of a search: `{"items":[…],"total":N}`, and adds what differs between answers
+/// to the sum. No allocation but the growth of `out`. Errors: those of the items.
 pub fn write_list<'a, E>(
     out: &mut BytesMut,
     items: impl ExactSizeIterator<Item = Result<RecordItem<'a>, E>>,

@@ -4,9 +4,9 @@
     expect(unsafe_code, reason = "the C library has no wrapper for its settings")
 )]
 
-/// Lets all threads share one arena of the heap. Each of their own keeps what it has freed, which is
-/// a fifth of the memory of an import of a folder; a server, whose workers must not wait for each
-/// other, keeps them. Threads that have an arena already keep it.
+/// Lets all threads share one arena of the heap. Each of their own keeps what it has freed, a fifth
+/// of the memory of an import of a folder; a server, whose workers must not wait for each other,
+/// keeps them. Threads that have an arena already keep it.
 #[cfg(target_env = "gnu")]
 pub fn share_one_arena() {
     // SAFETY: it changes a number of the allocator, under its own lock.
