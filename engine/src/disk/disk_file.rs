@@ -8,7 +8,7 @@ use super::{Mapping, WritableMapping};
 /// An open file of the operating system, for zero-copy answers.
 pub type OsFile = File;
 
-/// A sync of a whole file system, from [`Disk::whole_sync`].
+/// A sync of a whole file system, from [`Disk::whole_sync`](super::Disk::whole_sync).
 pub trait WholeSync: Send {
     /// Makes all contents and names durable that were written since this was made.
     ///
