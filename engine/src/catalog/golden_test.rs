@@ -110,3 +110,11 @@ fn bytes_of_a_segment_change_with_their_version_only() {
          every data directory is rebuilt, and add this line to catalog/golden_segments.txt"
     );
 }
+
+#[test]
+fn the_design_names_the_format_of_segments() {
+    let bytes = segment(0..1);
+    let format = u32::from_le_bytes(*bytes[8..].first_chunk().unwrap());
+    let row = format!("format version, {format}\n");
+    assert!(include_str!("../../DESIGN.md").contains(&row), "{row}");
+}
