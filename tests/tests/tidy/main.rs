@@ -188,3 +188,25 @@ fn file_formats_are_drawn_in_the_design() {
 fn tests_that_the_page_on_security_names_exist() {
     hold(pages::security_tests);
 }
+
+/// The tests run with checks in all crates: that a release has them where foreign files are read
+/// is told by the profile alone.
+#[test]
+fn what_reads_foreign_files_checks_for_overflow() {
+    let manifest = include_str!("../../../Cargo.toml");
+    let (_, packages) = manifest
+        .split_once("[profile.release.package]\n")
+        .expect("the profile has packages");
+    let packages = packages.split("\n[").next().unwrap_or_default();
+    for package in [
+        "subcat-server",
+        "encoding_rs",
+        "flate2",
+        "rars",
+        "zip",
+        "zlib-rs",
+    ] {
+        let line = format!("{package} = {{ overflow-checks = true }}");
+        assert!(packages.lines().any(|it| it == line), "{line} is missing");
+    }
+}
