@@ -9,22 +9,24 @@ use crate::model::{
 };
 use crate::state::{Change, Outcome, StateEvent, UsageBatch, UsageDelta};
 
+/// A session of the first account, which ends after `seconds`.
+fn session(digest: [u8; 32], seconds: i64) -> Session {
+    Session {
+        digest,
+        account: AccountId(1),
+        created_at: now(),
+        expires_at: now().plus_seconds(seconds),
+        device: "Firefox · Linux".into(),
+        last_used_at: None,
+        is_pending: false,
+    }
+}
+
 #[test]
 fn accounts_keys_and_sessions_follow_their_events() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
-    let session = |digest| {
-        let session = Session {
-            digest,
-            account: AccountId(1),
-            created_at: now(),
-            expires_at: now().plus_seconds(60),
-            device: String::new(),
-            last_used_at: None,
-            is_pending: false,
-        };
-        StateEvent::OpenSession(session, "x".into())
-    };
+    let session = |digest| StateEvent::OpenSession(session(digest, 60), "x".into());
     let outcomes = engine.apply(vec![
         new_account("ana@example.org"),
         new_account("ANA@example.org"),
@@ -69,15 +71,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
 fn a_use_of_a_session_is_noted_once_an_hour() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
-    let session = Session {
-        digest: [1; 32],
-        account: AccountId(1),
-        created_at: now(),
-        expires_at: now().plus_seconds(14 * 86_400),
-        device: "Firefox".into(),
-        last_used_at: None,
-        is_pending: false,
-    };
+    let session = session([1; 32], 14 * 86_400);
     let opened = StateEvent::OpenSession(session.clone(), "x".into());
     engine
         .apply(vec![new_account("ana@example.org"), opened])
@@ -307,15 +301,7 @@ fn email(text: &str) -> Email {
 fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
-    let session = Session {
-        digest: [1; 32],
-        account: AccountId(1),
-        created_at: now(),
-        expires_at: now().plus_seconds(60),
-        device: "Firefox · Linux".to_owned(),
-        last_used_at: None,
-        is_pending: false,
-    };
+    let session = session([1; 32], 60);
     let link = link(3, LinkPurpose::NewPassword(AccountId(1)));
     let events = vec![
         new_account("ana@example.org"),
