@@ -56,6 +56,24 @@ fn a_log_in_nats_keeps_the_rules() {
     keeps_the_rules(&open);
 }
 
+/// A client is connected a moment before it knows the version of its server: an early question
+/// waits for that, too.
+#[test]
+fn nats_is_asked_when_its_version_is_known() {
+    let Some(nats) = Nats::start(1) else { return };
+    let open = opener(nats.address());
+    ready(&open);
+    thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| {
+                for _ in 0..100 {
+                    open().state().unwrap();
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn a_log_in_nats_outlives_an_outage() {
     let Some(mut nats) = Nats::start(1) else {

@@ -193,7 +193,10 @@ impl NatsLog {
     /// Waits for a connection to a server that meets the requirements.
     async fn connected(&self) -> Result<(), NatsConnectError> {
         let until = Instant::now() + CONNECT_LIMIT;
-        while self.client.connection_state() != State::Connected {
+        // The client is connected a moment before it knows to what.
+        while self.client.connection_state() != State::Connected
+            || self.client.try_server_info().is_none()
+        {
             if until <= Instant::now() {
                 let complaint = self.complaint.lock().clone();
                 return Err(NatsConnectError::Away { complaint });
