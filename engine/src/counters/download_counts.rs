@@ -119,8 +119,7 @@ impl DownloadTable {
         let shard = &self.shards[shard_idx(hash)];
         let raised = raise(&shard.slots.load(), hash, count);
         let before = raised.unwrap_or_else(|| shard.add_locked(hash, count));
-        self.most
-            .note(id, before, before + count, |id| self.get(id));
+        self.most.note(id, before, |id| self.get(id));
     }
 }
 

@@ -83,17 +83,14 @@ impl SharedMost {
         Arc::clone(&self.list.lock())
     }
 
-    /// Notes that the count of a record has risen from `before` to `after`; `now` gives that of any
-    /// record. The caller has written the count with [`Ordering::SeqCst`].
-    pub(super) fn note(
-        &self,
-        id: RecordId,
-        before: u64,
-        after: u64,
-        now: impl Fn(RecordId) -> u64,
-    ) {
+    /// Notes that the count of a record has risen from `before`; `now` gives the current count of
+    /// any record. The caller has written the count with [`Ordering::SeqCst`].
+    ///
+    /// Another thread may have raised the count further before it noted that, and relies on this
+    /// one: it saw a bound below both counts, which has risen since. So the current count decides.
+    pub(super) fn note(&self, id: RecordId, before: u64, now: impl Fn(RecordId) -> u64) {
         let bound = self.bound.load(Ordering::SeqCst);
-        if before <= bound && bound < after {
+        if before <= bound && bound < now(id) {
             self.enter(id, now);
         }
     }
@@ -186,6 +183,24 @@ mod tests {
             }
         });
         check(&table, RECORDS);
+    }
+
+    /// One thread counts a sixth download, another one a seventh, and both see the bound only
+    /// later: the second before it rises to six, the first after that.
+    #[test]
+    fn a_record_that_rises_while_the_bound_does_is_seen() {
+        let with_bound = |rest_max| {
+            SharedMost::new(MostDownloaded {
+                rest_max,
+                ..MostDownloaded::default()
+            })
+        };
+        let before_the_rise = with_bound(5);
+        before_the_rise.note(id(1), 6, |_| 7);
+        assert_eq!(before_the_rise.get().counts.len(), 0, "the first enters it");
+        let after_the_rise = with_bound(6);
+        after_the_rise.note(id(1), 5, |_| 7);
+        assert_eq!(after_the_rise.get().counts.get(&id(1)), Some(&7));
     }
 
     #[test]
