@@ -242,6 +242,10 @@ pub const CLOCK_STEP_SECONDS_MAX: i64 = 86_400;
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 /// Maximum number of sessions of one account; the oldest are closed first.
 pub const SESSIONS_MAX: usize = 50;
+/// Maximum grace period of a rolled key, in days.
+pub const ROLL_DAYS_MAX: u32 = 30;
+/// Maximum lifetime of a one-time link, in seconds.
+pub const LINK_SECONDS_MAX: i64 = 7 * 86_400;
 /// Seconds within which further uses of a session are not noted.
 pub const SESSION_USE_SECONDS: i64 = 3_600;
 /// Maximum number of pending sign-ins of one account; the oldest end first.

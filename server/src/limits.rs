@@ -382,8 +382,6 @@ pub const ACTIVE_KEYS_MAX: usize = 1_000;
 pub const ADMIN_KEYS_FACTOR: usize = 10;
 /// Maximum number of keys of one account in any state. Revoked keys are kept.
 pub const KEYS_MAX: usize = 5_000;
-/// Maximum grace period of a rolled key, in days.
-pub const ROLL_DAYS_MAX: u32 = 30;
 /// Days of usage in `key show` and `stats`.
 pub const USAGE_DAYS: u32 = 30;
 

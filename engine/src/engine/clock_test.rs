@@ -4,7 +4,8 @@ use super::test_support::{after, new_account, new_api_key, now, open};
 use crate::Engine;
 use crate::limits::CLOCK_STEP_SECONDS_MAX;
 use crate::model::{
-    AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, Scopes, Session, Timestamp, Usage,
+    AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, LinkPurpose, OneTimeLink, Role, Scopes, Session,
+    Timestamp, Usage,
 };
 use crate::state::{
     Change, KeyRenewal, KeyRoll, NewApiKey, Outcome, StateEvent, UsageBatch, UsageDelta,
@@ -74,6 +75,48 @@ fn a_moment_far_ahead_is_remembered_when_it_is_confirmed() {
     assert_eq!(actions, ["clock set"]);
 }
 
+/// Rolls a key with this grace period.
+fn roll(engine: &Engine, old: u64, grace_seconds: i64, at: Timestamp) {
+    let roll = KeyRoll {
+        old: ApiKeyId(old),
+        digest: [old as u8 + 10; 32],
+        partial: "sct_".into(),
+        old_ends_at: at.plus_seconds(grace_seconds),
+    };
+    let renewal = KeyRenewal {
+        roll,
+        expires_at: None,
+        bound: None,
+    };
+    apply(engine, Change::RenewApiKey(renewal), at);
+}
+
+fn session(number: u8, created_at: Timestamp) -> Session {
+    Session {
+        digest: [number; 32],
+        account: AccountId(1),
+        created_at,
+        expires_at: created_at.plus_seconds(14 * DAY),
+        device: String::new(),
+        last_used_at: None,
+        is_pending: false,
+    }
+}
+
+fn open_session(engine: &Engine, session: Session) {
+    let opened = StateEvent::OpenSession(session, "x".into());
+    assert_eq!(engine.apply(vec![opened]).unwrap(), [Outcome::Done]);
+}
+
+fn link(number: u8, expires_at: Timestamp) -> OneTimeLink {
+    OneTimeLink {
+        digest: [number; 32],
+        purpose: LinkPurpose::Invitation(Role::User),
+        issuer: Some(AccountId(1)),
+        expires_at,
+    }
+}
+
 /// A clock that is ten years ahead ends nothing for good, and makes nothing live on when it is set
 /// right: neither what was revoked by it, nor what it rolled.
 #[test]
@@ -87,33 +130,120 @@ fn what_is_revoked_by_a_wrong_clock_stays_revoked() {
     for number in 1..=4 {
         make_key(&engine, number, None);
     }
-    let roll = |old: u64, grace_seconds: i64| {
-        let roll = KeyRoll {
-            old: ApiKeyId(old),
-            digest: [old as u8 + 10; 32],
-            partial: "sct_".into(),
-            old_ends_at: wrong.plus_seconds(grace_seconds),
-        };
-        let renewal = KeyRenewal {
-            roll,
-            expires_at: None,
-            bound: None,
-        };
-        apply(&engine, Change::RenewApiKey(renewal), wrong);
-    };
     apply(&engine, Change::RevokeApiKey(ApiKeyId(1)), wrong);
-    roll(2, 0);
-    roll(3, 7 * DAY);
-    roll(4, 7 * DAY);
+    roll(&engine, 2, 0, wrong);
+    roll(&engine, 3, 7 * DAY, wrong);
+    roll(&engine, 4, 7 * DAY, wrong);
+    assert_eq!(api_key(&engine, 4).state(wrong), ApiKeyState::Active);
     apply(&engine, Change::RevokeApiKey(ApiKeyId(4)), wrong);
     assert_eq!(latest(&engine), now());
     drop(engine);
     let engine = open(dir.path());
-    let state = |number, at| api_key(&engine, number).state(at);
-    let states = [1, 2, 3, 4].map(|number| state(number, now()));
-    let [active, revoked] = [ApiKeyState::Active, ApiKeyState::Revoked];
-    assert_eq!(states, [revoked, revoked, active, revoked]);
-    assert_eq!(state(3, after(7 * DAY)), revoked);
+    for number in 1..=4 {
+        let state = api_key(&engine, number).state(now());
+        assert_eq!(state, ApiKeyState::Revoked, "{number}");
+    }
+}
+
+/// After a machine was off for weeks, its clock is right and far ahead of the latest second.
+#[test]
+fn a_key_that_is_rolled_after_weeks_goes_on_for_the_chosen_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    engine
+        .apply(vec![StateEvent::DropExpiredSessions(now())])
+        .unwrap();
+    make_key(&engine, 1, None);
+    make_key(&engine, 2, None);
+    let weeks = 21 * DAY;
+    roll(&engine, 1, 7 * DAY, after(weeks));
+    roll(&engine, 2, 30 * DAY, after(weeks));
+    for (number, days) in [(1, 7), (2, 30)] {
+        let end = weeks + days * DAY;
+        let state = |seconds| api_key(&engine, number).state(after(seconds));
+        // The clock of another node may lag.
+        for second in [weeks - 60, weeks, end - 1] {
+            assert_eq!(state(second), ApiKeyState::Active, "{number}, {second}");
+        }
+        assert_eq!(state(end), ApiKeyState::Revoked);
+    }
+}
+
+#[test]
+fn a_clock_that_is_far_ahead_deletes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let wrong = after(10 * YEAR);
+    engine.apply(vec![new_account("ana@example.org")]).unwrap();
+    make_key(&engine, 1, None);
+    open_session(&engine, session(1, now()));
+    let issued = StateEvent::IssueLink(link(1, after(DAY)));
+    engine.apply(vec![issued]).unwrap();
+    let used = |number: u64, at: Timestamp| {
+        let usage = Usage {
+            requests: 1,
+            ..Usage::default()
+        };
+        let delta = UsageDelta {
+            api_key: Some(ApiKeyId(1)),
+            day: at.day(),
+            usage,
+            last_used_at: Some(at),
+        };
+        StateEvent::AddUsage(UsageBatch {
+            number,
+            deltas: vec![delta],
+        })
+    };
+    let figures = |at: Timestamp| StateEvent::KeepFigures(at.day(), vec![7]);
+    engine.apply(vec![used(1, now()), figures(now())]).unwrap();
+    let far = vec![
+        StateEvent::DropExpiredSessions(wrong),
+        used(2, wrong),
+        figures(wrong),
+    ];
+    engine.apply(far).unwrap();
+    assert!(engine.accounts().session(&[1; 32]).is_some());
+    assert!(engine.accounts().link(&[1; 32]).unwrap().is_some());
+    let usage = engine.usage();
+    let key = ApiKeyId(1);
+    let of_day = usage.api_key_usage(key, now().day(), now().day()).unwrap();
+    assert_eq!(of_day.len(), 1);
+    assert!(usage.figures().unwrap().contains(&(now().day(), vec![7])));
+    // Nor does it hide that the key is used later on.
+    engine.apply(vec![used(3, after(60))]).unwrap();
+    assert_eq!(usage.api_key_totals(key).unwrap().1, Some(after(60)));
+}
+
+#[test]
+fn what_a_wrong_clock_has_opened_is_over_when_it_is_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let wrong = after(10 * YEAR);
+    engine.apply(vec![new_account("ana@example.org")]).unwrap();
+    open_session(&engine, session(1, wrong));
+    let stored = engine.accounts().session(&[1; 32]).unwrap();
+    assert_eq!(
+        (stored.is_expired(wrong), stored.is_expired(now())),
+        (false, true)
+    );
+    // The clock of another node may lag.
+    assert!(!session(2, after(60)).is_expired(now()));
+    let link = link(1, wrong.plus_seconds(7 * DAY));
+    assert_eq!(
+        (link.is_expired(wrong), link.is_expired(now())),
+        (false, true)
+    );
+    let used = Session {
+        last_used_at: Some(wrong),
+        ..session(3, now())
+    };
+    assert!(used.is_use_due(after(60)));
+    engine.apply(vec![StateEvent::IssueLink(link)]).unwrap();
+    apply(&engine, Change::SetClock(wrong), wrong);
+    apply(&engine, Change::SetClock(now()), now());
+    assert!(engine.accounts().session(&[1; 32]).is_none());
+    assert!(engine.accounts().link(&[1; 32]).unwrap().is_none());
 }
 
 #[test]
@@ -126,18 +256,7 @@ fn a_clock_that_is_taken_back_revives_what_was_expired_and_nothing_else() {
     make_key(&engine, 2, Some(after(-DAY)));
     make_key(&engine, 3, None);
     engine.apply(vec![new_api_key(Some(AccountId(1)))]).unwrap();
-    let session = Session {
-        digest: [1; 32],
-        account: AccountId(1),
-        created_at: now(),
-        expires_at: after(30 * DAY),
-        device: String::new(),
-        last_used_at: None,
-        is_pending: false,
-    };
-    engine
-        .apply(vec![StateEvent::OpenSession(session, "x".into())])
-        .unwrap();
+    open_session(&engine, session(1, now()));
     apply(&engine, Change::SetClock(wrong), wrong);
     apply(&engine, Change::RevokeApiKey(ApiKeyId(3)), wrong);
     assert_eq!(api_key(&engine, 3).revoked_at, Some(wrong));

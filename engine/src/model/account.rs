@@ -103,15 +103,23 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns true from the second of its expiry, as with keys (API.md 9.2).
+    /// Returns true from the second of its expiry, as with keys (API.md 9.2), and if it was opened
+    /// far in the future: by a clock that was wrong, by which it would live for years.
     pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.has_ended(now) || self.created_at.is_far_after(now)
+    }
+
+    /// Returns true from the second of its expiry.
+    pub(crate) fn has_ended(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }
 
-    /// Returns true if a use at this time is to be noted. A session that is not open has no uses.
+    /// Returns true if a use at this time is to be noted: the last note is old, or by a clock that
+    /// was wrong. A session that is not open has no uses.
     pub fn is_use_due(&self, now: Timestamp) -> bool {
         let last = self.last_used_at.unwrap_or(self.created_at);
-        !self.is_pending && last.plus_seconds(SESSION_USE_SECONDS) <= now
+        let is_old = last.plus_seconds(SESSION_USE_SECONDS) <= now;
+        !self.is_pending && (is_old || last.is_far_after(now))
     }
 }
 

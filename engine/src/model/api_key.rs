@@ -4,7 +4,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use super::ids::{AccountId, ApiKeyId};
-use super::timestamp::Timestamp;
+use super::timestamp::{DAY_SECONDS, Timestamp};
+use crate::limits::ROLL_DAYS_MAX;
 
 /// Permissions of a key: a set of search, read and download; or the address alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -180,14 +181,21 @@ impl ApiKey {
     /// State of the key at `now`. It is expired from the second of its `expires_at`; a revoked key
     /// stays revoked after that.
     pub fn state(&self, now: Timestamp) -> ApiKeyState {
-        let is_past = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
-        if is_past(self.revoked_at) {
+        if self.is_revoked(now) {
             ApiKeyState::Revoked
-        } else if is_past(self.expires_at) {
+        } else if self.expires_at.is_some_and(|end| end <= now) {
             ApiKeyState::Expired
         } else {
             ApiKeyState::Active
         }
+    }
+
+    /// True from its end on. A rolled key has an end up to [`ROLL_DAYS_MAX`] ahead: one further
+    /// ahead is by a clock that was wrong, and would come years after it was set right.
+    fn is_revoked(&self, now: Timestamp) -> bool {
+        let last = now.plus_seconds(i64::from(ROLL_DAYS_MAX) * DAY_SECONDS);
+        self.revoked_at
+            .is_some_and(|end| end <= now || end.is_far_after(last))
     }
 }
 

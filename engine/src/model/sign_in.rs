@@ -3,6 +3,7 @@
 use super::account::Role;
 use super::ids::AccountId;
 use super::timestamp::Timestamp;
+use crate::limits::LINK_SECONDS_MAX;
 
 /// Bytes of a sealed secret: id of the key (8), nonce (12), secret (20) and tag (16).
 pub const SEALED_SECRET_BYTES: usize = 56;
@@ -94,8 +95,15 @@ impl OneTimeLink {
         }
     }
 
-    /// Returns true from the second of its expiry, as with keys (API.md 9.2).
+    /// Returns true from the second of its expiry, as with keys (API.md 9.2), and if it is valid
+    /// for far longer than any: it was made by a clock that was wrong.
     pub fn is_expired(&self, now: Timestamp) -> bool {
+        let last = now.plus_seconds(LINK_SECONDS_MAX);
+        self.has_ended(now) || self.expires_at.is_far_after(last)
+    }
+
+    /// Returns true from the second of its expiry.
+    pub(crate) fn has_ended(&self, now: Timestamp) -> bool {
         self.expires_at <= now
     }
 }

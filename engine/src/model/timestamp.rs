@@ -7,7 +7,7 @@ use jiff::civil::{Date, DateTime, Time, date};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
-use crate::limits::{TIMESTAMP_SECONDS_MAX, TIMESTAMP_SECONDS_MIN};
+use crate::limits::{CLOCK_STEP_SECONDS_MAX, TIMESTAMP_SECONDS_MAX, TIMESTAMP_SECONDS_MIN};
 
 /// Seconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999.
 ///
@@ -75,6 +75,11 @@ impl Timestamp {
                 .saturating_add(seconds)
                 .clamp(TIMESTAMP_SECONDS_MIN, TIMESTAMP_SECONDS_MAX),
         )
+    }
+
+    /// Returns true if it is more than a day after another time: a clock that shows it is doubted.
+    pub(crate) fn is_far_after(self, other: Self) -> bool {
+        other.plus_seconds(CLOCK_STEP_SECONDS_MAX) < self
     }
 
     /// The day of UTC that holds it; the first day for anything before 1970.

@@ -177,9 +177,10 @@ impl EventStep<'_, '_> {
             StateEvent::IssueLink(link) => self.issue_link(link),
             StateEvent::TakeLink(digest) => self.take_link(*digest),
             StateEvent::DropExpiredSessions(now) => {
-                self.see(*now)?;
-                self.close_sessions(|session| session.is_expired(*now))?;
-                self.drop_links(|link| link.is_expired(*now))?;
+                // By a clock that is far ahead nothing ends for good.
+                let now = self.see(*now)?;
+                self.close_sessions(|session| session.has_ended(now))?;
+                self.drop_links(|link| link.has_ended(now))?;
                 Ok(Outcome::Done)
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),
@@ -361,7 +362,9 @@ impl EventStep<'_, '_> {
             self.count_usage(delta.api_key, delta.day, &delta.usage)?;
             if let (Some(id), Some(at)) = (delta.api_key, delta.last_used_at) {
                 self.change_totals(id, |totals| {
-                    totals.last_used_at = totals.last_used_at.max(Some(at));
+                    // A clock that was far ahead must not hide all later uses.
+                    let known = totals.last_used_at.filter(|known| !known.is_far_after(at));
+                    totals.last_used_at = known.max(Some(at));
                 })?;
             }
         }
@@ -375,7 +378,8 @@ impl EventStep<'_, '_> {
         if let Some(id) = api_key {
             let row_key = api_key_day_row(id, day);
             if self.rows.get_or_discard(API_KEY_USAGE, &row_key)?.is_none() {
-                self.drop_days_before(id, Day(day.0.saturating_sub(USAGE_DAYS_MAX)))?;
+                let last = self.believed_day(day)?;
+                self.drop_days_before(id, Day(last.0.saturating_sub(USAGE_DAYS_MAX)))?;
             }
             self.add_to_row(API_KEY_USAGE, &row_key, usage)?;
             self.change_totals(id, |totals| totals.usage.add(usage))?;
@@ -394,7 +398,8 @@ impl EventStep<'_, '_> {
             // No program of this version writes such a frame.
             return Ok(Outcome::Stale);
         }
-        let first = Day(day.0.saturating_sub(FIGURE_DAYS_MAX - 1));
+        let last = self.believed_day(day)?;
+        let first = Day(last.0.saturating_sub(FIGURE_DAYS_MAX - 1));
         self.drop_rows(FIGURES, &day_row(Day(0)), &day_row(first))?;
         self.rows
             .put(FIGURES, &day_row(day), &encode_figures(figures))?;

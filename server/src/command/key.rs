@@ -1,14 +1,13 @@
 //! `subcat key`: API keys.
 
 use clap::Args;
-use subcat_engine::{Expiry, ExpiryPassed, RateLimit, Scopes};
+use subcat_engine::{Expiry, ExpiryPassed, ROLL_DAYS_MAX, RateLimit, Scopes};
 
 use super::access::{Missing, execute_once};
 use super::context::{Context, now};
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{facts, or_dash, or_never, table, usage_table};
-use crate::limits::ROLL_DAYS_MAX;
 use crate::ops::{
     CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, RollKey, SetKeyLimit, ShowKey,
 };

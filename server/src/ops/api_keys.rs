@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 use subcat_engine::{
     Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Change, Day, Email, Expiry, KeyBound,
-    KeyName, KeyRenewal, KeyRoll, NewApiKey, Outcome, RateLimit, Role, Scopes, Timestamp, Usage,
+    KeyName, KeyRenewal, KeyRoll, NewApiKey, Outcome, ROLL_DAYS_MAX, RateLimit, Role, Scopes,
+    Timestamp, Usage,
 };
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
 use crate::auth::{DefaultLimits, api_key_digest, api_key_partial, new_api_key_text};
-use crate::limits::{ACTIVE_KEYS_MAX, ADMIN_KEYS_FACTOR, KEYS_MAX, ROLL_DAYS_MAX, USAGE_DAYS};
+use crate::limits::{ACTIVE_KEYS_MAX, ADMIN_KEYS_FACTOR, KEYS_MAX, USAGE_DAYS};
 use crate::service::Actor;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[

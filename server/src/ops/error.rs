@@ -3,11 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, ReleaseId, Timestamp, error_chain};
+use subcat_engine::{
+    ApiKeyId, Email, ExpiryPassed, ROLL_DAYS_MAX, RecordId, ReleaseId, Timestamp, error_chain,
+};
 
 use crate::cluster::SnapshotPlaceError;
 use crate::config::ConfigError;
-use crate::limits::{KEYS_MAX, ROLL_DAYS_MAX};
+use crate::limits::KEYS_MAX;
 use crate::request::SearchRejection;
 
 /// An operation that was not executed.

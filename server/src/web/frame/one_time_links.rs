@@ -4,7 +4,7 @@
 //! The state file holds the digest of each token, so that links outlive a restart and a copy of the
 //! file opens no account.
 
-use subcat_engine::{AccountId, LinkPurpose, OneTimeLink, Timestamp};
+use subcat_engine::{AccountId, LINK_SECONDS_MAX, LinkPurpose, OneTimeLink, Timestamp};
 
 use super::secret::Secret;
 use crate::auth::api_key_digest;
@@ -13,7 +13,7 @@ use crate::ops::Operations;
 /// Lifetime of a link in seconds.
 const fn seconds(purpose: LinkPurpose) -> i64 {
     match purpose {
-        LinkPurpose::Invitation(_) => 7 * 86_400,
+        LinkPurpose::Invitation(_) => LINK_SECONDS_MAX,
         LinkPurpose::NewPassword(_) => 86_400,
     }
 }

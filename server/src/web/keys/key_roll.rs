@@ -1,11 +1,10 @@
 //! Rolling an API key: a new text at once, while the old one works on for a chosen time.
 
 use askama::Template;
-use subcat_engine::{ApiKey, ApiKeyState, Day};
+use subcat_engine::{ApiKey, ApiKeyState, Day, ROLL_DAYS_MAX};
 
 use super::key;
 use super::key_new::{self, KeyForm, Sample};
-use crate::limits::ROLL_DAYS_MAX;
 use crate::ops::{OperationError, Operations};
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
