@@ -6,6 +6,7 @@ use std::io::BufReader;
 use std::io::{self, BufWriter};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use subcat_engine::{Engine, SnapshotSummary};
 
@@ -15,6 +16,9 @@ use crate::upstream::ObjectStorage;
 
 /// End of the name of a snapshot.
 const ENDING: &str = ".snapshot";
+
+/// Distinguishes the files of snapshots that one process writes at once.
+static PARTIALS_COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// A place of snapshots. Its methods block the thread that polls for the disk, and wait for the
 /// bucket as tasks.
@@ -86,7 +90,9 @@ impl SnapshotPlace {
             #[cfg(feature = "s3")]
             Self::Bucket(..) => scratch,
         };
-        let partial = folder.join(format!(".snapshot-{}.partial", std::process::id()));
+        let number = PARTIALS_COUNT.fetch_add(1, Ordering::Relaxed);
+        let partial = format!(".snapshot-{}-{number}.partial", std::process::id());
+        let partial = folder.join(partial);
         let placed = match write_file(engine, &partial) {
             Ok(summary) => self.place(&partial, &summary).await.map(|()| summary),
             Err(error) => Err(error),
@@ -242,8 +248,43 @@ fn io_error(subject: impl Into<String>, source: io::Error) -> SnapshotPlaceError
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::Arc;
+
+    use subcat_engine::{NodeId, Options, Real, StoreKind, block_on};
 
     use super::*;
+
+    #[test]
+    fn snapshots_that_are_written_at_once_are_all_whole() {
+        let above = tempfile::tempdir().unwrap();
+        let open = || {
+            let options = Options {
+                disk: Arc::new(Real),
+                store: StoreKind::Redb,
+                counter_lanes: 0,
+                node: NodeId(1),
+            };
+            Engine::open(&above.path().join("data"), options).unwrap()
+        };
+        let engine = open();
+        engine.enter_cluster(1).unwrap();
+        engine.close().unwrap();
+        drop(engine);
+        let engine = open();
+        let place = SnapshotPlace::Folder(above.path().to_owned());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        block_on(place.write(&engine, above.path())).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(block_on(place.entries(1)).unwrap().len(), 1);
+        let left = std::fs::read_dir(above.path()).unwrap().count();
+        assert_eq!(left, 2, "the data and the snapshot");
+    }
 
     #[test]
     fn snapshots_are_private() {
