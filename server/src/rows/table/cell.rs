@@ -44,13 +44,13 @@ pub(super) fn text(cell: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// A title. `None` and `Null` are titles, too.
+/// A title, which is one line. `None` and `Null` are titles, too.
 pub(super) fn title(cell: &str) -> Option<String> {
     let cell = cell.trim();
     if cell == "\\N" {
         return None;
     }
-    let title = without_markup(cell);
+    let title = without_markup(cell).replace(['\n', '\t'], " ");
     Some(title.trim().to_owned()).filter(|title| !title.is_empty())
 }
 
@@ -316,6 +316,7 @@ mod tests {
         assert_eq!(text("<b></b>"), None);
         assert_eq!(title("None").as_deref(), Some("None"));
         assert_eq!(title("\\N"), None);
+        assert_eq!(title("Heat<br>Fuego").as_deref(), Some("Heat Fuego"));
         assert_eq!(truth("sí"), Ok(Some(true)));
         assert_eq!(truth("N"), Ok(Some(false)));
         assert_eq!(truth(""), Ok(None));
