@@ -121,7 +121,8 @@ impl TextFiles {
     }
 
     /// Runs work on a source on a blocking thread, once it is here and a decoder's permit is free:
-    /// a source that comes from object storage keeps no decoder from others.
+    /// a source that comes from object storage keeps no decoder from others, and one that waits for
+    /// a decoder no descriptor.
     fn decode<T: Send + 'static>(
         &self,
         source: TextSource,
@@ -130,11 +131,10 @@ impl TextFiles {
         let (engine, control) = (Arc::clone(&self.engine), self.control.clone());
         let decoders = Arc::clone(&self.decoders);
         let job = async move {
-            let blob = stored(&engine, &source.file, Variant::Identity).await;
-            let blob = blob.map_err(TextError::Stored)?;
-            let blob = blob.ok_or(TextError::Stored(VariantError::Unusable))?;
+            drop(opened(&engine, &source.file).await?);
             let permit = decoders.acquire_owned().await;
             let _decoding = permit.map_err(|_| TextError::Internal)?;
+            let blob = opened(&engine, &source.file).await?;
             work(&OpenSource::read(engine, source, &blob)?)
         };
         async move {
@@ -150,6 +150,12 @@ struct SourceText<'a> {
     size_bytes: u64,
     /// Place in the archive; none for a stored text.
     entry_idx: Option<usize>,
+}
+
+async fn opened(engine: &Engine, file: &CachedFile) -> Result<Arc<Blob>, TextError> {
+    let blob = stored(engine, file, Variant::Identity).await;
+    let blob = blob.map_err(TextError::Stored)?;
+    blob.ok_or(TextError::Stored(VariantError::Unusable))
 }
 
 /// A source with its stored content and its record.
@@ -405,4 +411,73 @@ fn internal(error: &subcat_engine::Error) -> TextError {
 fn extraction(source: &TextSource, error: crate::files::ArchiveError) -> TextError {
     tracing::debug!(%error, content = %source.file.content, "a text cannot be extracted");
     TextError::Extraction
+}
+
+#[cfg(test)]
+mod tests {
+    use subcat_engine::{NodeId, Options, Real, StoreKind, block_on};
+
+    use super::*;
+    use crate::runtime::Control;
+
+    /// Files of one content each, kept open by the engine or not.
+    const FILES_COUNT: usize = 200;
+
+    /// Files below a directory that this process has open.
+    fn open_files(dir: &std::path::Path) -> usize {
+        let open = std::fs::read_dir("/proc/self/fd").unwrap();
+        let links = open.flatten().map(|fd| std::fs::read_link(fd.path()));
+        links.flatten().filter(|link| link.starts_with(dir)).count()
+    }
+
+    #[test]
+    fn texts_that_wait_for_a_decoder_hold_no_descriptor() {
+        let control = Control::start().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            disk: Arc::new(Real),
+            store: StoreKind::Memory,
+            counter_lanes: 0,
+            node: NodeId(1),
+        };
+        let engine = Arc::new(Engine::open(dir.path(), options).unwrap());
+        engine.files().keep_open(1);
+        let source = |number: usize| {
+            let release = ReleaseId::parse(&number.to_string()).unwrap();
+            let content = format!("content {number}");
+            let files = engine.files();
+            let stored = files.store_file(&release, content.as_bytes(), FileKind::Srt, None);
+            TextSource {
+                id: RecordId::from_bytes([1; 16]),
+                file: stored.unwrap(),
+                name: "x.srt".to_owned(),
+            }
+        };
+        let sources: Vec<TextSource> = (0..FILES_COUNT).map(source).collect();
+        let texts = TextFiles::new(Arc::clone(&engine), control.handle());
+        let decoders = Arc::clone(&texts.decoders).acquire_many_owned(DECODERS_MAX as u32);
+        let decoders = block_on(decoders).unwrap();
+        let waiting: Vec<_> = sources
+            .into_iter()
+            .map(|source| control.handle().spawn(texts.decode(source, |_| Ok(()))))
+            .collect();
+        // Behind these, most have begun to wait.
+        for _ in 0..10 {
+            let probe = control.handle();
+            control
+                .block_on(probe.run(WorkKind::Decoding, || ()))
+                .unwrap();
+        }
+        let open_count = open_files(dir.path());
+        assert!(open_count < FILES_COUNT / 2, "{open_count} are open");
+        drop(decoders);
+        for text in waiting {
+            let outcome = control.block_on(text).unwrap();
+            assert_eq!(
+                outcome,
+                Err(TextError::RecordNotFound),
+                "there is no record"
+            );
+        }
+    }
 }
