@@ -12,7 +12,7 @@ use object_store::{
 };
 use parking_lot::Mutex;
 use subcat_engine::{BlobAnswer, BlobSource, ContentHash};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time;
 
 use super::http_client::install_tls;
@@ -55,8 +55,9 @@ pub struct ObjectStorage {
 /// State that all requests share: each may outlive the call that began it.
 struct Bucket {
     store: Arc<dyn ObjectStore>,
-    /// Permits for requests of blobs.
-    permits: Semaphore,
+    /// Permits for requests of blobs. That of a download is held until its bytes are taken: many
+    /// may wait for a thread that stores them.
+    permits: Arc<Semaphore>,
     /// End of the pause after a failure.
     away_until: Mutex<Option<Instant>>,
 }
@@ -101,7 +102,7 @@ impl ObjectStorage {
     fn over(name: String, store: Arc<dyn ObjectStore>) -> io::Result<Self> {
         let bucket = Bucket {
             store,
-            permits: Semaphore::new(STORAGE_REQUESTS_MAX),
+            permits: Arc::new(Semaphore::new(STORAGE_REQUESTS_MAX)),
             away_until: Mutex::new(None),
         };
         Ok(Self {
@@ -267,7 +268,11 @@ impl BlobSource for ObjectStorage {
 
     fn get(&self, content: &ContentHash, size_bytes: u64) -> BlobAnswer<Option<Vec<u8>>> {
         let path = path_of(content);
-        self.begin(|bucket| async move { bucket.get(&path, size_bytes).await })
+        let fetched = self.begin(|bucket| async move { bucket.get(&path, size_bytes).await });
+        Box::pin(async {
+            let (bytes, _permit) = fetched.await?;
+            Ok(bytes)
+        })
     }
 
     fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> BlobAnswer<()> {
@@ -302,8 +307,9 @@ impl BlobSource for ObjectStorage {
 
 impl Bucket {
     /// Waits for a permit, which clients that wait for other files hold.
-    async fn permit(&self) -> io::Result<SemaphorePermit<'_>> {
-        let permit = time::timeout(GET_LIMIT, self.permits.acquire()).await;
+    async fn permit(&self) -> io::Result<OwnedSemaphorePermit> {
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let permit = time::timeout(GET_LIMIT, permit).await;
         let permit = permit.map_err(|_| io::Error::other("too many requests are under way"))?;
         Ok(permit.expect("the permits are never closed"))
     }
@@ -317,9 +323,13 @@ impl Bucket {
         Ok(())
     }
 
-    async fn get(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    async fn get(
+        &self,
+        path: &Path,
+        size_bytes: u64,
+    ) -> io::Result<(Option<Vec<u8>>, OwnedSemaphorePermit)> {
         self.ensure_there()?;
-        let _permit = self.permit().await?;
+        let permit = self.permit().await?;
         // The first failure answers all that have waited for their turn.
         self.ensure_there()?;
         let fetched = within(GET_LIMIT, self.fetch(path, size_bytes)).await;
@@ -327,7 +337,7 @@ impl Bucket {
             Ok(_) => None,
             Err(_) => Some(Instant::now() + OUTAGE_PAUSE),
         };
-        fetched
+        Ok((fetched?, permit))
     }
 
     async fn fetch(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
@@ -405,6 +415,34 @@ mod tests {
         };
         let storage = ObjectStorage::new(&settings).unwrap();
         storage.expect("the settings name a bucket")
+    }
+
+    /// The disk may be slower than the bucket: what has come and is not stored yet is bounded.
+    #[test]
+    fn a_content_that_is_not_taken_keeps_its_permit() {
+        let storage = ObjectStorage::over("m".into(), Arc::new(InMemory::new())).unwrap();
+        block_on(storage.put(&content(1), b"bytes".to_vec())).unwrap();
+        let free = || storage.bucket.permits.available_permits();
+        let wait_for = |count| {
+            let until = Instant::now() + Duration::from_secs(60);
+            while free() != count {
+                assert!(Instant::now() < until, "{} are free", free());
+                std::thread::yield_now();
+            }
+        };
+        let came = storage.get(&content(1), 5);
+        wait_for(STORAGE_REQUESTS_MAX - 1);
+        for _ in 0..100 {
+            // Each of these is a task behind it.
+            let _ = block_on(storage.has_mark());
+        }
+        assert_eq!(free(), STORAGE_REQUESTS_MAX - 1);
+        let dropped = storage.get(&content(1), 5);
+        wait_for(STORAGE_REQUESTS_MAX - 2);
+        drop(dropped);
+        wait_for(STORAGE_REQUESTS_MAX - 1);
+        assert!(block_on(came).unwrap().is_some());
+        assert_eq!(free(), STORAGE_REQUESTS_MAX);
     }
 
     #[test]
