@@ -126,7 +126,19 @@ impl SharedLog {
 
     /// Makes a service with such a data directory a running node.
     pub fn run(&self, service: &Arc<Service>, name: &str, stale_seconds: u32) -> RunningNode {
+        self.run_over(LineState::Whole, service, name, stale_seconds)
+    }
+
+    /// The same over a line in this state.
+    pub fn run_over(
+        &self,
+        state: LineState,
+        service: &Arc<Service>,
+        name: &str,
+        stale_seconds: u32,
+    ) -> RunningNode {
         let line = LogLine::to(&self.0);
+        line.set(state);
         let settings = ClusterSettings {
             node: Some(name.to_owned()),
             auth_max_stale_seconds: stale_seconds,

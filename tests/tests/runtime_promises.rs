@@ -191,3 +191,27 @@ fn a_change_that_is_never_read_back_is_answered() {
         known.is_some_and(|api_key| api_key.limit.is_some())
     });
 }
+
+/// A node that has just started may not know every file yet: it would take the contents of the
+/// others for orphans.
+#[test]
+fn a_node_that_has_not_caught_up_sweeps_no_bucket() {
+    let mut log = None;
+    let server = TestServer::with(|config| log = Some(SharedLog::begun_by(&config.data)));
+    let log = log.expect("the settings were made");
+    let running = log.run_over(LineState::Held, &server.service, "a", 0);
+    let refusal = || {
+        let operations = Operations::of_service(&server.service, Actor::CommandLine);
+        let arguments = br#"{"older_than_days":30,"remove":true}"#;
+        let swept = execute_named(&operations, "file/sweep", arguments);
+        let refused = subcat_engine::block_on(swept);
+        refused.expect_err("there is no bucket").to_string()
+    };
+    assert!(
+        refusal().contains("does not follow the log"),
+        "{}",
+        refusal()
+    );
+    running.line.set(LineState::Whole);
+    wait_until(|| refusal().contains("names no bucket"));
+}

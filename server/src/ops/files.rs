@@ -178,12 +178,14 @@ impl Operation for SweepBucket {
                     if !is_old || operations.engine.files().has_content(object.content) {
                         continue;
                     }
+                    if self.remove {
+                        let removed = storage.remove_content(&object.content, before.seconds());
+                        if !removed.await.map_err(bucket)? {
+                            continue;
+                        }
+                    }
                     swept.orphans += 1;
                     swept.orphan_bytes += object.bytes;
-                    if self.remove {
-                        let removed = storage.remove_content(&object.content).await;
-                        removed.map_err(bucket)?;
-                    }
                 }
                 last = page.last;
                 if last.is_none() {
@@ -200,10 +202,12 @@ impl Operation for SweepBucket {
 }
 
 impl Operations<'_> {
-    /// Returns true if no other machine knows of a file that is unknown here.
+    /// Returns true if no other machine knows of a file that is unknown here, unless it has become
+    /// known a moment ago.
     fn knows_every_file(&self) -> bool {
         match self.service.and_then(|service| service.cluster()) {
-            Some(node) => node.state().problem.is_none(),
+            // After its start a node may not know yet what came while it was stopped.
+            Some(node) => node.has_caught_up() && node.state().problem.is_none(),
             // A node that is stopped does not know what the others do.
             None => self.engine.log_position().is_none(),
         }

@@ -234,9 +234,20 @@ impl ObjectStorage {
         })
     }
 
-    /// Removes a content.
-    pub fn remove_content(&self, content: &ContentHash) -> BlobAnswer<()> {
-        self.remove(path_of(content).as_ref())
+    /// Removes a content that was put there last before a second. Returns false if there is none
+    /// by now: a file with the same content may be being stored, which puts it there again.
+    pub fn remove_content(&self, content: &ContentHash, before: i64) -> BlobAnswer<bool> {
+        let path = path_of(content);
+        self.begin(move |bucket| async move {
+            match bucket.store.head(&path).await {
+                Ok(object) if object.last_modified.timestamp() < before => {}
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => return Ok(false),
+                Err(error) => return Err(error_of(&error)),
+            }
+            let removed = bucket.store.delete(&path).await;
+            removed.map_err(|error| error_of(&error))?;
+            Ok(true)
+        })
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Bucket {
     pub asked_count: AtomicU32,
     /// The bucket itself is not there.
     pub is_gone: AtomicBool,
+    /// Every object is put there again as soon as it was listed.
+    pub is_put_again: AtomicBool,
 }
 
 impl Bucket {
@@ -69,12 +71,17 @@ impl Bucket {
             ("503 Service Unavailable", Vec::new())
         } else if method == "PUT" {
             objects.insert(path.to_owned(), content);
+            self.old.lock().unwrap().remove(path);
             ("200 OK", Vec::new())
         } else if method == "DELETE" {
             objects.remove(path);
             ("204 No Content", Vec::new())
         } else if path.contains("list-type=2") {
-            ("200 OK", self.listing(&objects, path))
+            let listing = self.listing(&objects, path);
+            if self.is_put_again.load(Ordering::Relaxed) {
+                self.old.lock().unwrap().clear();
+            }
+            ("200 OK", listing)
         } else {
             match objects
                 .get(path)
@@ -84,11 +91,17 @@ impl Bucket {
                 None => ("404 Not Found", self.missing()),
             }
         };
+        let modified = if self.old.lock().unwrap().contains(path) {
+            "Thu, 02 Jan 2020 03:04:05 GMT"
+        } else {
+            "Fri, 01 Jan 2100 00:00:00 GMT"
+        };
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Length: {}\r\nETag: \"1\"\r\n\
-             Last-Modified: Tue, 24 Nov 2026 18:10:03 GMT\r\nConnection: close\r\n\r\n",
+             Last-Modified: {modified}\r\nConnection: close\r\n\r\n",
             body.len()
         );
+        let body = if method == "HEAD" { Vec::new() } else { body };
         let mut stream = reader.into_inner();
         // A client that has gone is not this server's matter.
         let _ = stream.write_all(&[head.as_bytes(), &body].concat());
@@ -125,6 +138,8 @@ impl Bucket {
         let name = format!("/files/{name}");
         if is_old {
             self.old.lock().unwrap().insert(name.clone());
+        } else {
+            self.old.lock().unwrap().remove(&name);
         }
         self.objects.lock().unwrap().insert(name, b"left".to_vec());
     }

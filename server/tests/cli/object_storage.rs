@@ -410,8 +410,8 @@ fn files_without_their_second_home_are_fetched_from_upstream() {
     assert_eq!(server.stop(), 0);
 }
 
-/// Orphans are counted, and removed when that is wanted. Objects that were put there lately stay:
-/// their files may be about to become known.
+/// Orphans are counted, and removed when that is wanted. Objects that were put there lately stay,
+/// even since they were listed: their files may be about to become known.
 #[test]
 fn what_nothing_refers_to_leaves_the_bucket() {
     let (bucket, endpoint) = Bucket::start();
@@ -437,6 +437,13 @@ fn what_nothing_refers_to_leaves_the_bucket() {
         (&1.into(), &4.into())
     );
     assert_eq!(bucket.names().len(), kept.len() + 4, "nothing was removed");
+    bucket.is_put_again.store(true, Ordering::Relaxed);
+    let again = sweep(&scene.place, &["--remove"]);
+    assert_eq!(again["orphans"], 0, "they were put there just now: {again}");
+    assert_eq!(bucket.names().len(), kept.len() + 4);
+    bucket.is_put_again.store(false, Ordering::Relaxed);
+    bucket.let_age();
+    bucket.put(&format!("blobs/{new}"), false);
     let removed = sweep(&scene.place, &["--remove"]);
     assert_eq!(removed["orphans"], 1, "{removed}");
     let names = bucket.names();
