@@ -68,18 +68,12 @@ impl HistoryView {
             _ => (history.minutes(), 60, HISTORY_MINUTES_MAX),
         };
         let (heading, step) = match chosen {
-            "days" => (
-                lang.t("The last 30 days", "Los últimos 30 días"),
-                lang.t("Day", "Día"),
-            ),
+            "days" => (("The last 30 days", "Los últimos 30 días"), ("Day", "Día")),
             "hours" => (
-                lang.t("The last 24 hours", "Las últimas 24 horas"),
-                lang.t("Hour", "Hora"),
+                ("The last 24 hours", "Las últimas 24 horas"),
+                ("Hour", "Hora"),
             ),
-            _ => (
-                lang.t("The last hour", "La última hora"),
-                lang.t("Minute", "Minuto"),
-            ),
+            _ => (("The last hour", "La última hora"), ("Minute", "Minuto")),
         };
         let link = |(value, label)| StepLink {
             value,
@@ -107,8 +101,8 @@ impl HistoryView {
             count,
         };
         Self {
-            heading,
-            step,
+            heading: lang.t(heading.0, heading.1),
+            step: lang.t(step.0, step.1),
             steps: steps.map(link).into(),
             charts: slots.charts(lang),
             rows: periods
@@ -149,27 +143,25 @@ impl Slots<'_> {
         values
     }
 
-    fn gains(&self, class: &'static str, gain: Gain) -> SparkSeries {
-        SparkSeries {
-            class,
-            values: self.values(|period| Some(period.figures.gained(gain))),
-        }
-    }
-
-    fn sum(&self, gain: Gain) -> u64 {
-        let gained = self.periods.iter().map(|it| it.figures.gained(gain));
-        gained.sum()
-    }
-
     fn charts(&self, lang: Lang) -> Vec<ChartView> {
+        let requests = [
+            ("requests", Gain::Requests),
+            ("limited", Gain::Limited),
+            ("errors", Gain::ServerErrors),
+        ];
+        let fetches = [
+            ("downloads", Gain::Fetched),
+            ("errors", Gain::FetchFailures),
+        ];
         let hits = lang.t("Searches from the cache", "Búsquedas desde la caché");
         let files = lang.t("Downloads from the cache", "Descargas desde la caché");
+        let fetched = lang.t("Fetched from upstream", "Obtenidos del origen");
         vec![
             self.speed_chart(lang),
-            self.requests_chart(lang),
+            self.gains_chart(lang, lang.t("Requests", "Peticiones"), &requests),
             self.ratio_chart(lang, hits, "requests", search_cache),
             self.ratio_chart(lang, files, "downloads", file_cache),
-            self.fetches_chart(lang),
+            self.gains_chart(lang, fetched, &fetches),
             self.disk_chart(lang),
         ]
     }
@@ -199,16 +191,22 @@ impl Slots<'_> {
         }
     }
 
-    fn requests_chart(&self, lang: Lang) -> ChartView {
-        let name = lang.t("Requests", "Peticiones");
-        let series = [
-            self.gains("requests", Gain::Requests),
-            self.gains("limited", Gain::Limited),
-            self.gains("errors", Gain::ServerErrors),
-        ];
+    /// Bars of gains, each with its class; the value is the sum of the first.
+    fn gains_chart(
+        &self,
+        lang: Lang,
+        name: &'static str,
+        bars: &[(&'static str, Gain)],
+    ) -> ChartView {
+        let series = bars.iter().map(|&(class, gain)| SparkSeries {
+            class,
+            values: self.values(|period| Some(period.figures.gained(gain))),
+        });
+        let series: Vec<SparkSeries> = series.collect();
+        let first = self.periods.iter().map(|it| it.figures.gained(bars[0].1));
         ChartView {
             name,
-            value: lang.number(self.sum(Gain::Requests)),
+            value: lang.number(first.sum()),
             svg: spark::bars(name, &series),
         }
     }
@@ -229,19 +227,6 @@ impl Slots<'_> {
             name,
             value: percent(latest.find_map(|period| ratio(&period.figures)), lang),
             svg: spark::lines(name, &[series], SparkScale::Fixed(100)),
-        }
-    }
-
-    fn fetches_chart(&self, lang: Lang) -> ChartView {
-        let name = lang.t("Fetched from upstream", "Obtenidos del origen");
-        let series = [
-            self.gains("downloads", Gain::Fetched),
-            self.gains("errors", Gain::FetchFailures),
-        ];
-        ChartView {
-            name,
-            value: lang.number(self.sum(Gain::Fetched)),
-            svg: spark::bars(name, &series),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Usage by day or hour, drawn on the server: one chart on one scale, and the rows of a table.
 
-use std::fmt::Write;
+use std::fmt::{self, Formatter, Write};
 
 use subcat_engine::{Day, Timestamp, Usage};
 
@@ -157,13 +157,9 @@ pub(crate) fn csv(span: ChartSpan, usage: &[(u32, Usage)]) -> String {
     let mut text = format!("{step},requests,downloads,client_errors,limited\r\n");
     for (step, usage) in usage {
         let name = span.code_of(*step);
-        put(
-            &mut text,
-            format_args!(
-                "{name},{},{},{},{}\r\n",
-                usage.requests, usage.downloads, usage.client_errors, usage.limited
-            ),
-        );
+        let (requests, downloads) = (usage.requests, usage.downloads);
+        let (errors, limited) = (usage.client_errors, usage.limited);
+        text += &format!("{name},{requests},{downloads},{errors},{limited}\r\n");
     }
     text
 }
@@ -223,7 +219,7 @@ impl UsageView {
                 ChartSpan::Days(count) => count,
             },
             series: series.chain(limit).collect(),
-            svg: drawing.draw(),
+            svg: drawing.to_string(),
             rows: rows.collect(),
         }
     }
@@ -290,48 +286,6 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Grid, stacked bars, line, tooltips, days. The table below says the same to screen readers.
-    fn draw(&self) -> String {
-        let (lang, last) = (self.lang, self.name(self.steps.len().saturating_sub(1)));
-        let first = self.name(0);
-        let (label, is_running) = match self.span {
-            ChartSpan::Hours => (
-                lang.t("Usage per hour,", "Uso por hora,"),
-                lang.t("so far", "en curso"),
-            ),
-            ChartSpan::Days(_) => (
-                lang.t("Usage per day,", "Uso diario,"),
-                lang.t("today, not over yet", "hoy, aún en curso"),
-            ),
-        };
-        let mut svg = format!(
-            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label} {first} – {last}">"#,
-        );
-        self.draw_grid(&mut svg);
-        for (idx, series) in STACK.iter().enumerate() {
-            self.draw_bars(&mut svg, series.class, idx);
-        }
-        self.draw_line(&mut svg);
-        if let Some(limit) = self.limit {
-            let y = self.y(limit);
-            put(
-                &mut svg,
-                format_args!(r#"<path class="{LIMIT_CLASS}" d="M{LEFT} {y}.5H{WIDTH}"/>"#),
-            );
-        }
-        if self.steps.len() <= NAMED_BARS_MAX {
-            self.draw_tooltips(&mut svg);
-        }
-        put(
-            &mut svg,
-            format_args!(
-                r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{first}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{last}<tspan class="note"> ({is_running})</tspan></text></g></svg>"#,
-                y = HEIGHT - 8,
-            ),
-        );
-        svg
-    }
-
     /// Name of the step at this place.
     fn name(&self, idx: usize) -> String {
         let step = self.first + u32::try_from(idx).unwrap_or(0);
@@ -339,26 +293,20 @@ impl<'a> Drawing<'a> {
     }
 
     /// Lines at nothing, half and full scale, with their values.
-    fn draw_grid(&self, svg: &mut String) {
-        for (y, value) in [
-            (TOP, self.scale),
-            (TOP.midpoint(BASE), self.scale / 2),
-            (BASE, 0),
-        ] {
-            put(
+    fn draw_grid(&self, svg: &mut Formatter<'_>) -> fmt::Result {
+        let values = [self.scale, self.scale / 2, 0];
+        for (y, value) in [TOP, TOP.midpoint(BASE), BASE].into_iter().zip(values) {
+            let (x, below, value) = (LEFT - 8, y + 4, self.lang.number(value));
+            write!(
                 svg,
-                format_args!(
-                    r#"<path d="M{LEFT} {y}.5H{WIDTH}"/><text x="{}" y="{}" text-anchor="end" aria-hidden="true">{}</text>"#,
-                    LEFT - 8,
-                    y + 4,
-                    self.lang.number(value),
-                ),
-            );
+                r#"<path d="M{LEFT} {y}.5H{WIDTH}"/><text x="{x}" y="{below}" text-anchor="end" aria-hidden="true">{value}</text>"#,
+            )?;
         }
+        Ok(())
     }
 
     /// The bars of one figure, as one path. The last one is lighter: its time is not over.
-    fn draw_bars(&self, svg: &mut String, class: &str, stack_idx: usize) {
+    fn draw_bars(&self, svg: &mut Formatter<'_>, class: &str, stack_idx: usize) -> fmt::Result {
         let (mut past, mut today) = (String::new(), String::new());
         for (idx, usage) in self.steps.iter().enumerate() {
             let (low, high) = (stacked(usage, stack_idx), stacked(usage, stack_idx + 1));
@@ -371,74 +319,51 @@ impl<'a> Drawing<'a> {
             let (upper, lower) = (self.y(high), self.y(low));
             // A small value beside large ones stays visible.
             let upper = upper.min(lower.saturating_sub(1));
-            put(
-                path,
-                format_args!(
-                    "M{}.{} {lower}V{upper}h{}.{}V{lower}z",
-                    left / 10,
-                    left % 10,
-                    width / 10,
-                    width % 10,
-                ),
-            );
+            write!(path, "M{}.{} {lower}V{upper}", left / 10, left % 10)?;
+            write!(path, "h{}.{}V{lower}z", width / 10, width % 10)?;
         }
         for (path, extra) in [(past, ""), (today, " today")] {
             if !path.is_empty() {
-                put(
-                    svg,
-                    format_args!(r#"<path class="bars {class}{extra}" d="{path}"/>"#),
-                );
+                write!(svg, r#"<path class="bars {class}{extra}" d="{path}"/>"#)?;
             }
         }
+        Ok(())
     }
 
-    fn draw_line(&self, svg: &mut String) {
+    fn draw_line(&self, svg: &mut Formatter<'_>) -> fmt::Result {
         if self.steps.iter().all(|usage| usage.downloads == 0) {
-            return;
+            return Ok(());
         }
-        let mut points = String::new();
+        svg.write_str(r#"<polyline class="line downloads" points=""#)?;
         for (idx, usage) in self.steps.iter().enumerate() {
             let x = (self.left_tenths(idx) + self.slot_tenths() * 3 / 8) / 10;
-            put(
-                &mut points,
-                format_args!("{x},{} ", self.y(usage.downloads)),
-            );
+            let space = if idx == 0 { "" } else { " " };
+            write!(svg, "{space}{x},{}", self.y(usage.downloads))?;
         }
-        put(
-            svg,
-            format_args!(
-                r#"<polyline class="line downloads" points="{}"/>"#,
-                points.trim_end()
-            ),
-        );
+        svg.write_str(r#""/>"#)
     }
 
     /// An invisible bar of full height for each step, with its figures as a tooltip.
-    fn draw_tooltips(&self, svg: &mut String) {
-        svg.push_str(r#"<g class="tips">"#);
+    fn draw_tooltips(&self, svg: &mut Formatter<'_>) -> fmt::Result {
+        svg.write_str(r#"<g class="tips">"#)?;
         for (idx, usage) in self.steps.iter().enumerate() {
             if *usage == Usage::default() {
                 continue;
             }
-            let (left, width) = (self.left_tenths(idx), self.slot_tenths());
-            put(
+            let (x, width) = (self.left_tenths(idx) / 10, self.slot_tenths() / 10);
+            let (height, name) = (BASE - TOP, self.name(idx));
+            write!(
                 svg,
-                format_args!(
-                    r#"<rect x="{}" y="{TOP}" width="{}" height="{}"><title>{}"#,
-                    left / 10,
-                    width / 10,
-                    BASE - TOP,
-                    self.name(idx),
-                ),
-            );
+                r#"<rect x="{x}" y="{TOP}" width="{width}" height="{height}"><title>{name}"#,
+            )?;
             for series in STACK.iter().chain([&LINE]) {
                 let name = self.lang.t(series.name_en, series.name_es);
                 let value = self.lang.number((series.value)(usage));
-                put(svg, format_args!("\n{name}: {value}"));
+                write!(svg, "\n{name}: {value}")?;
             }
-            svg.push_str("</title></rect>");
+            svg.write_str("</title></rect>")?;
         }
-        svg.push_str("</g>");
+        svg.write_str("</g>")
     }
 
     /// Tenths of a unit for each step: they keep 90 bars evenly spaced without floating point.
@@ -452,11 +377,57 @@ impl<'a> Drawing<'a> {
 
     /// Height of a value on the scale.
     fn y(&self, value: u64) -> u64 {
-        // In 128 bits, because a count near `u64::MAX` times the height would overflow.
-        let full = u128::from(BASE - TOP);
-        let scaled = u128::from(value.min(self.scale)) * full / u128::from(self.scale.max(1));
-        BASE - u64::try_from(scaled).unwrap_or(BASE - TOP)
+        BASE - scaled(value, self.scale, BASE - TOP)
     }
+}
+
+/// Grid, stacked bars, line, tooltips, days. The table below says the same to screen readers.
+impl fmt::Display for Drawing<'_> {
+    fn fmt(&self, svg: &mut Formatter<'_>) -> fmt::Result {
+        let (lang, last) = (self.lang, self.name(self.steps.len().saturating_sub(1)));
+        let first = self.name(0);
+        let (label, is_running) = match self.span {
+            ChartSpan::Hours => (
+                lang.t("Usage per hour,", "Uso por hora,"),
+                lang.t("so far", "en curso"),
+            ),
+            ChartSpan::Days(_) => (
+                lang.t("Usage per day,", "Uso diario,"),
+                lang.t("today, not over yet", "hoy, aún en curso"),
+            ),
+        };
+        write!(
+            svg,
+            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label} {first} – {last}">"#,
+        )?;
+        self.draw_grid(svg)?;
+        for (idx, series) in STACK.iter().enumerate() {
+            self.draw_bars(svg, series.class, idx)?;
+        }
+        self.draw_line(svg)?;
+        if let Some(limit) = self.limit {
+            let y = self.y(limit);
+            write!(
+                svg,
+                r#"<path class="{LIMIT_CLASS}" d="M{LEFT} {y}.5H{WIDTH}"/>"#
+            )?;
+        }
+        if self.steps.len() <= NAMED_BARS_MAX {
+            self.draw_tooltips(svg)?;
+        }
+        write!(
+            svg,
+            r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{first}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{last}<tspan class="note"> ({is_running})</tspan></text></g></svg>"#,
+            y = HEIGHT - 8,
+        )
+    }
+}
+
+/// Part of `full` that a value takes on a scale that ends at `top`.
+pub(super) fn scaled(value: u64, top: u64, full: u64) -> u64 {
+    // In 128 bits, because a count near `u64::MAX` times the height would overflow.
+    let scaled = u128::from(value.min(top)) * u128::from(full) / u128::from(top.max(1));
+    u64::try_from(scaled).unwrap_or(full)
 }
 
 /// Sum of the first figures of the stack.
@@ -478,10 +449,6 @@ fn rounded_up(value: u64) -> u64 {
         }
         power = power.saturating_mul(10);
     }
-}
-
-fn put(text: &mut String, piece: std::fmt::Arguments<'_>) {
-    text.write_fmt(piece).expect("a String takes everything");
 }
 
 #[cfg(test)]

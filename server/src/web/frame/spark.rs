@@ -1,7 +1,9 @@
 //! Small charts of one or two figures over time, drawn on the server. A table beside them says the
 //! same to readers who do not see them.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
+
+use super::chart::scaled;
 
 /// Size of a drawing, in its own units.
 const WIDTH: u64 = 300;
@@ -28,67 +30,57 @@ pub(crate) enum SparkScale {
 /// `label`, which must be a text of this program.
 pub(crate) fn bars(label: &str, series: &[SparkSeries]) -> String {
     let top = top_of(series, SparkScale::Highest);
-    drawn(label, series, |values| {
-        let mut path = String::new();
+    drawn(label, series, "bars", |values, path| {
         for (idx, value) in values.iter().enumerate() {
             if let Some(value) = value.filter(|value| *value != 0) {
                 let (left, right) = (x(idx, values.len()), x(idx + 1, values.len()));
                 // A small value beside large ones stays visible.
                 let upper = y(value, top).min(HEIGHT - 1);
                 let width = (right - left).saturating_sub(1).max(1);
-                put(
-                    &mut path,
-                    format_args!("M{left} {HEIGHT}V{upper}h{width}V{HEIGHT}z"),
-                );
+                write!(path, "M{left} {HEIGHT}V{upper}h{width}V{HEIGHT}z")?;
             }
         }
-        (path, "bars")
+        Ok(())
     })
 }
 
 /// An `svg` element with lines, which are interrupted where a value is missing.
 pub(crate) fn lines(label: &str, series: &[SparkSeries], scale: SparkScale) -> String {
     let top = top_of(series, scale);
-    drawn(label, series, |values| {
-        let mut path = String::new();
-        let mut is_drawing = false;
+    drawn(label, series, "line", |values, path| {
+        let mut command = "M";
         for (idx, value) in values.iter().enumerate() {
             let Some(value) = value else {
-                is_drawing = false;
+                command = "M";
                 continue;
             };
             let (left, right) = (x(idx, values.len()), x(idx + 1, values.len()));
-            let command = if is_drawing { "L" } else { "M" };
             // A step as wide as its period: one value alone is seen too.
-            put(
-                &mut path,
-                format_args!("{command}{left} {}H{right}", y(*value, top)),
-            );
-            is_drawing = true;
+            write!(path, "{command}{left} {}H{right}", y(*value, top))?;
+            command = "L";
         }
-        (path, "line")
+        Ok(())
     })
 }
 
+/// An `svg` element with a path of this class for each series that `draw` draws.
 fn drawn(
     label: &str,
     series: &[SparkSeries],
-    path_of: impl Fn(&[Option<u64>]) -> (String, &'static str),
+    kind: &str,
+    draw: impl Fn(&[Option<u64>], &mut String) -> fmt::Result,
 ) -> String {
     let mut svg = format!(
         r#"<svg class="chart spark" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{label}"><path d="M0 {HEIGHT}H{WIDTH}"/>"#
     );
     for SparkSeries { class, values } in series {
-        let (path, kind) = path_of(values);
+        let mut path = String::new();
+        draw(values, &mut path).expect("a String takes everything");
         if !path.is_empty() {
-            put(
-                &mut svg,
-                format_args!(r#"<path class="{kind} {class}" d="{path}"/>"#),
-            );
+            svg += &format!(r#"<path class="{kind} {class}" d="{path}"/>"#);
         }
     }
-    svg.push_str("</svg>");
-    svg
+    svg + "</svg>"
 }
 
 fn top_of(series: &[SparkSeries], scale: SparkScale) -> u64 {
@@ -108,14 +100,7 @@ fn x(idx: usize, count: usize) -> u64 {
 
 /// Height of a value on the scale, with room for the width of a line at both ends.
 fn y(value: u64, top: u64) -> u64 {
-    let full = u128::from(HEIGHT - 4);
-    // In 128 bits, because bytes of a disk times the height may overflow.
-    let scaled = u128::from(value.min(top)) * full / u128::from(top.max(1));
-    HEIGHT - 2 - u64::try_from(scaled).unwrap_or(HEIGHT - 4)
-}
-
-fn put(text: &mut String, piece: std::fmt::Arguments<'_>) {
-    text.write_fmt(piece).expect("a String takes everything");
+    HEIGHT - 2 - scaled(value, top, HEIGHT - 4)
 }
 
 #[cfg(test)]
