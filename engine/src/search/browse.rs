@@ -80,6 +80,11 @@ pub struct ListPage {
 }
 
 impl ListPage {
+    /// The first page of a list.
+    pub const fn first(size: usize) -> Self {
+        Self { skipped: 0, size }
+    }
+
     /// Number of records that a segment must deliver: the page, those before it, and one more,
     /// which shows that there is a next page.
     fn needed(self) -> usize {

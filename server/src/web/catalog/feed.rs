@@ -10,7 +10,7 @@ use super::record_view::{RecordView, title_number, xml_text};
 use super::results;
 use super::search_box;
 use super::search_form::filters_in_words;
-use crate::limits::{FEED_ENTRIES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
+use crate::limits::FEED_ENTRIES_MAX;
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageBody, PageResult};
@@ -46,12 +46,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         }
         None => found(request, &snapshot, &params)?,
     };
-    let mut hits = Vec::with_capacity(docs.len());
-    for doc in &docs {
-        let view = RecordView::new(request, &snapshot, doc)?;
-        let view = view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX);
-        hits.push(view.without_controls());
-    }
+    let hits = RecordView::list(request, &snapshot, &docs)?.into_iter();
+    let hits: Vec<_> = hits.map(RecordView::without_controls).collect();
     snapshot.ensure_not_truncated()?;
     let base_url = request.base_url();
     let feed = Feed {
@@ -104,10 +100,7 @@ fn feed_title(request: &WebRequest, params: &Params, hits: &[RecordView]) -> Str
 
 /// Time of a feed without entries.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
-const FIRST_PAGE: ListPage = ListPage {
-    skipped: 0,
-    size: FEED_ENTRIES_MAX,
-};
+const FIRST_PAGE: ListPage = ListPage::first(FEED_ENTRIES_MAX);
 
 /// The records of a search, or the newest that pass the filters, and the page that shows them.
 fn found<'s>(

@@ -5,7 +5,7 @@ use http::StatusCode;
 use subcat_engine::{Filters, ListOrder, ListPage};
 
 use super::record_view::RecordView;
-use crate::limits::{FRONT_HITS, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
+use crate::limits::FRONT_HITS;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::command_text::command_text;
 use crate::web::frame::error::PageError;
@@ -54,16 +54,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 fn newest(request: &WebRequest) -> Result<Vec<RecordView>, PageError> {
     let snapshot = request.site.service.engine.catalog().snapshot();
-    let page = ListPage {
-        skipped: 0,
-        size: FRONT_HITS,
-    };
+    let page = ListPage::first(FRONT_HITS);
     let listing = snapshot.listed(&Filters::default(), ListOrder::Newest, page)?;
-    let mut hits = Vec::with_capacity(listing.docs.len());
-    for doc in &listing.docs {
-        let view = RecordView::new(request, &snapshot, doc)?;
-        hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-    }
+    let hits = RecordView::list(request, &snapshot, &listing.docs)?;
     snapshot.ensure_not_truncated()?;
     Ok(hits)
 }

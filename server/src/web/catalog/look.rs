@@ -11,9 +11,7 @@ use super::record_view::RecordView;
 use crate::api::open_file;
 use crate::cache::OpenFile;
 use crate::files::{CueLook, NamedSize, NamesLook, archive_cues, archive_names, first_cues};
-use crate::limits::{
-    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX,
-};
+use crate::limits::{LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX};
 use crate::runtime::WorkKind;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
@@ -102,7 +100,7 @@ fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, open: &OpenFile
     }
     let template = LookPage {
         page: request.frame("/catalog"),
-        hit: hit.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),
+        hit: hit.shortened(),
         cues: cues.ok_or(PageError::NotFound)?,
         files: listed,
         is_cut,

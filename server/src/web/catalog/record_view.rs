@@ -132,11 +132,22 @@ impl RecordView {
         })
     }
 
+    /// The views of records in a list.
+    pub(crate) fn list(
+        request: &WebRequest,
+        snapshot: &Snapshot,
+        docs: &[Doc<'_>],
+    ) -> Result<Vec<Self>, PageError> {
+        let view = |doc| Ok(Self::new(request, snapshot, doc)?.shortened());
+        docs.iter().map(view).collect()
+    }
+
     /// Shortens title, uploader and description, each to one line.
-    pub(crate) fn shortened(mut self, title_chars: usize, description_chars: usize) -> Self {
-        self.record.title = shortened(&self.record.title, title_chars);
+    pub(crate) fn shortened(mut self) -> Self {
+        self.record.title = shortened(&self.record.title, HIT_TITLE_CHARS_MAX);
         let description = self.record.description.as_deref();
-        self.record.description = description.map(|text| shortened(text, description_chars));
+        let short = |text| shortened(text, HIT_DESCRIPTION_CHARS_MAX);
+        self.record.description = description.map(short);
         let uploader = self.record.uploader_name.as_deref();
         self.record.uploader_name = uploader.map(|text| shortened(text, UPLOADER_CHARS_MAX));
         self
@@ -312,20 +323,15 @@ pub(crate) fn packs_with(
     let (Some(season), Some(episode)) = (slot.season, slot.episode) else {
         return Ok(Vec::new());
     };
-    let page = ListPage {
-        skipped: 0,
-        size: EPISODE_PACKS_MAX,
-    };
+    let page = ListPage::first(EPISODE_PACKS_MAX);
     let of_packs = TitlePart::Slot(EpisodeSlot {
         season: Some(season),
         episode: None,
     });
-    let mut packs = Vec::new();
-    for doc in &snapshot.of_title(title, of_packs, page)?.docs {
-        let view = RecordView::new(request, snapshot, doc)?;
-        let mut view = view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX);
-        view.text_query = format!("?season={season}&episode={episode}");
-        packs.push(view);
+    let listing = snapshot.of_title(title, of_packs, page)?;
+    let mut packs = RecordView::list(request, snapshot, &listing.docs)?;
+    for pack in &mut packs {
+        pack.text_query = format!("?season={season}&episode={episode}");
     }
     Ok(below_heading(packs))
 }

@@ -20,8 +20,8 @@ use super::uploader::known_uploader;
 use crate::auth::without_keys;
 use crate::files::{CueLook, first_cues};
 use crate::limits::{
-    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
-    OTHER_VERSIONS_MAX, REACHED_HITS_MAX, RECORD_CUES_MAX, RECORD_DESCRIPTION_CHARS_MAX,
+    HITS_PER_PAGE, LIST_PAGES_MAX, OTHER_VERSIONS_MAX, REACHED_HITS_MAX, RECORD_CUES_MAX,
+    RECORD_DESCRIPTION_CHARS_MAX,
 };
 use crate::request::{SearchRejection, search_request, without_base};
 use crate::web::frame::answer::{self, PageResult};
@@ -170,11 +170,7 @@ fn destination(
             Some(format!("/catalog/{id}"))
         }
         Some(Destination::Title(number)) => {
-            let first = ListPage {
-                skipped: 0,
-                size: 1,
-            };
-            let listing = snapshot.of_title(number, TitlePart::All, first)?;
+            let listing = snapshot.of_title(number, TitlePart::All, ListPage::first(1))?;
             if listing.docs.is_empty() {
                 None
             } else {
@@ -230,7 +226,7 @@ fn search(
     if query.uses_free_text() {
         engine.catalog().request_reindex();
     }
-    let mut views = doc_views(request, &snapshot, &found.docs)?;
+    let mut views = RecordView::list(request, &snapshot, &found.docs)?;
     if order == ResultOrder::Default {
         views = below_titles(same_releases_together(views));
     }
@@ -345,19 +341,6 @@ fn reachable(total: u64, query: &Query, params: &Params) -> usize {
     total.min(reached_max.into())
 }
 
-fn doc_views(
-    request: &WebRequest,
-    snapshot: &Snapshot,
-    docs: &[Doc<'_>],
-) -> Result<Vec<RecordView>, PageError> {
-    let mut views = Vec::with_capacity(docs.len());
-    for doc in docs {
-        let view = RecordView::new(request, snapshot, doc)?;
-        views.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-    }
-    Ok(views)
-}
-
 /// The records that pass the filters, newest first or the most downloaded.
 fn listed(
     request: &WebRequest,
@@ -375,7 +358,7 @@ fn listed(
     let order = ResultOrder::of(params);
     let own = engine.usage().own_downloads();
     let listing = snapshot.listed(filters, order.of_list(&own), page)?;
-    let hits = doc_views(request, &snapshot, &listing.docs)?;
+    let hits = RecordView::list(request, &snapshot, &listing.docs)?;
     snapshot.ensure_not_truncated()?;
     let selection = params.without(&["lang", "theme", "page", ORDER_PARAMETER]);
     Ok(SearchResults {
@@ -433,15 +416,10 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
     let mut packs = Vec::new();
     if let Some(title) = title {
         packs = packs_with(request, &snapshot, title, slot)?;
-        let page = ListPage {
-            skipped: 0,
-            size: OTHER_VERSIONS_MAX + 1,
-        };
-        let listing = snapshot.of_title(title, TitlePart::Slot(slot), page)?;
-        for other in listing.docs.iter().filter(|other| other.id() != id) {
-            let view = RecordView::new(request, &snapshot, other)?;
-            versions.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-        }
+        let page = ListPage::first(OTHER_VERSIONS_MAX + 1);
+        let mut listing = snapshot.of_title(title, TitlePart::Slot(slot), page)?;
+        listing.docs.retain(|other| other.id() != id);
+        versions = RecordView::list(request, &snapshot, &listing.docs)?;
         has_more_versions = listing.has_more || OTHER_VERSIONS_MAX < versions.len();
         versions.truncate(OTHER_VERSIONS_MAX);
         versions = below_heading(versions);

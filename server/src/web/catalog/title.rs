@@ -11,10 +11,7 @@ use super::feed_link::{own_feed, public_feed};
 use super::record_view::{
     RecordView, below_heading, packs_with, same_releases_together, title_number,
 };
-use crate::limits::{
-    GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
-    LIST_PAGES_MAX,
-};
+use crate::limits::{GRID_EPISODES_MAX, HITS_PER_PAGE, LIST_PAGES_MAX};
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::language::Lang;
@@ -127,11 +124,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
     let Some(newest) = newest_of(request, &snapshot, number)? else {
         return Err(PageError::NotFound);
     };
-    let mut hits = Vec::with_capacity(listing.docs.len());
-    for doc in &listing.docs {
-        let view = RecordView::new(request, &snapshot, doc)?;
-        hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-    }
+    let hits = RecordView::list(request, &snapshot, &listing.docs)?;
     let hits = below_heading(same_releases_together(hits));
     let packs = packs_with(request, &snapshot, number, chosen)?;
     snapshot.ensure_not_truncated()?;
@@ -180,18 +173,8 @@ fn newest_of(
     snapshot: &Snapshot,
     number: u64,
 ) -> Result<Option<RecordView>, PageError> {
-    let first = ListPage {
-        skipped: 0,
-        size: 1,
-    };
-    let listing = snapshot.of_title(number, TitlePart::All, first)?;
-    let Some(doc) = listing.docs.first() else {
-        return Ok(None);
-    };
-    let view = RecordView::new(request, snapshot, doc)?;
-    Ok(Some(
-        view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),
-    ))
+    let listing = snapshot.of_title(number, TitlePart::All, ListPage::first(1))?;
+    Ok(RecordView::list(request, snapshot, &listing.docs)?.pop())
 }
 
 fn part_of(chosen: EpisodeSlot) -> TitlePart {

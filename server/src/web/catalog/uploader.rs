@@ -6,7 +6,7 @@ use subcat_engine::{ListOrder, ListPage};
 
 use super::record_view::{RecordView, uploader_path};
 use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
-use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE};
+use crate::limits::HITS_PER_PAGE;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
@@ -43,11 +43,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let snapshot = engine.catalog().snapshot();
     let own = engine.usage().own_downloads();
     let (listing, total) = snapshot.of_uploader(name, order.of_list(&own), page)?;
-    let mut hits = Vec::with_capacity(listing.docs.len());
-    for doc in &listing.docs {
-        let view = RecordView::new(request, &snapshot, doc)?;
-        hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-    }
+    let hits = RecordView::list(request, &snapshot, &listing.docs)?;
     snapshot.ensure_not_truncated()?;
     let mut search = format!("name={}", params::encode(name));
     if order == ResultOrder::Downloads {
@@ -75,12 +71,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 /// Path of the page of the uploader with this name; empty if there is none.
 pub(crate) fn known_uploader(request: &WebRequest, name: &str) -> Result<String, PageError> {
-    let first = ListPage {
-        skipped: 0,
-        size: 1,
-    };
     let snapshot = request.site.service.engine.catalog().snapshot();
-    let (_, total) = snapshot.of_uploader(name, ListOrder::Newest, first)?;
+    let (_, total) = snapshot.of_uploader(name, ListOrder::Newest, ListPage::first(1))?;
     let path = if total == 0 {
         String::new()
     } else {

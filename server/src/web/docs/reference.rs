@@ -1,7 +1,6 @@
 //! The documentation of the API, rendered from its OpenAPI document.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use askama::Template;
 use http::StatusCode;
@@ -375,10 +374,7 @@ fn remedy(status: &str, lang: Lang) -> String {
 /// Id of a record with a file; a placeholder in an empty catalog.
 fn sample_id(engine: &Engine) -> Result<String, PageError> {
     let snapshot = engine.catalog().snapshot();
-    let page = ListPage {
-        skipped: 0,
-        size: SAMPLE_DOCS_MAX,
-    };
+    let page = ListPage::first(SAMPLE_DOCS_MAX);
     let listing = snapshot.listed(&Filters::default(), ListOrder::Newest, page)?;
     let docs = &listing.docs;
     let with_file = docs.iter().find(|doc| doc.source_release_id().is_some());
@@ -415,10 +411,7 @@ fn values(schema: &Value, lang: Lang) -> String {
     }
     if !schema["default"].is_null() {
         let by_default = lang.t("default", "valor predeterminado:");
-        put(
-            &mut words,
-            format_args!(", {by_default} {}", schema["default"]),
-        );
+        words += &format!(", {by_default} {}", schema["default"]);
     }
     words
 }
@@ -458,10 +451,6 @@ pub(crate) fn marked(text: &str) -> String {
         html.push_str(if is_code { "</code>" } else { "" });
     }
     html
-}
-
-fn put(words: &mut String, piece: std::fmt::Arguments<'_>) {
-    words.write_fmt(piece).expect("a String takes everything");
 }
 
 #[cfg(test)]
