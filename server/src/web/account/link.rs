@@ -46,7 +46,7 @@ fn form(request: &WebRequest, token: &str, purpose: LinkPurpose) -> Option<Accou
     let email = match purpose {
         LinkPurpose::Invitation(_) => None,
         LinkPurpose::NewPassword(id) => {
-            let account = request.site.service.engine.accounts().get(id)?;
+            let account = request.accounts().get(id)?;
             Some(account.email.as_str().to_owned())
         }
     };
@@ -111,7 +111,7 @@ async fn accept(request: &Arc<WebRequest>, token: &str, role: Role) -> PageResul
 }
 
 async fn set_password(request: &Arc<WebRequest>, token: &str, id: AccountId) -> PageResult {
-    let Some(account) = request.site.service.engine.accounts().get(id) else {
+    let Some(account) = request.accounts().get(id) else {
         return ended_page(request);
     };
     let password = match new_password(request, "password", &account.email) {

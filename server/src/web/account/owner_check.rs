@@ -85,7 +85,7 @@ pub(super) async fn refuse_code(
     request: &Arc<WebRequest>,
     account: &Account,
 ) -> Result<Option<FormRejection>, PageError> {
-    let accounts = request.site.service.engine.accounts();
+    let accounts = request.accounts();
     let Some(second) = accounts.second_step(account.id) else {
         return Ok(None);
     };

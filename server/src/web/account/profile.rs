@@ -83,7 +83,7 @@ fn session_name(digest: &[u8; 32]) -> String {
 
 /// The open sessions of the account, newest first.
 fn open_sessions(request: &WebRequest) -> Result<Vec<Session>, PageError> {
-    let accounts = request.site.service.engine.accounts();
+    let accounts = request.accounts();
     let mut sessions = accounts.sessions_of(request.viewer()?.account.id);
     sessions.retain(|session| !session.is_expired(request.effective_now));
     sessions.reverse();
@@ -127,13 +127,7 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
             "email" | "address-password" => request.form.get("email"),
             _ => "",
         },
-        has_second_step: request
-            .site
-            .service
-            .engine
-            .accounts()
-            .second_step(account.id)
-            .is_some(),
+        has_second_step: request.accounts().second_step(account.id).is_some(),
         feed_since: feed_since(request, account.id),
         token: request.site.form_tokens.issue(),
         since: request.lang.date(account.created_at),
@@ -147,7 +141,7 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
 
 /// The creation day of the address of the account's feeds; empty without one.
 fn feed_since(request: &WebRequest, account: AccountId) -> String {
-    let keys = request.site.service.engine.accounts().api_keys_of(account);
+    let keys = request.accounts().api_keys_of(account);
     let is_open =
         |key: &&ApiKey| is_feed_key(key) && key.state(request.effective_now) == ApiKeyState::Active;
     let key = keys.iter().rfind(is_open);
@@ -223,7 +217,7 @@ pub(crate) fn show_delete(request: &WebRequest) -> PageResult {
 fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
     let account = &request.viewer()?.account;
     let (status, fault) = FormFault::of(rejection, "", request.lang);
-    let accounts = request.site.service.engine.accounts();
+    let accounts = request.accounts();
     let keys = accounts.api_keys_of(account.id);
     let is_active = |key: &&ApiKey| {
         key.state(request.effective_now) == ApiKeyState::Active && !is_feed_key(key)

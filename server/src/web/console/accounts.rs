@@ -77,7 +77,7 @@ struct LinkRow {
 impl LinkRow {
     fn new(request: &WebRequest, link: &OneTimeLink) -> Self {
         let lang = request.lang;
-        let accounts = request.site.service.engine.accounts();
+        let accounts = request.accounts();
         let address = |id: Option<AccountId>| {
             let account = id.and_then(|id| accounts.get(id));
             account.map_or(String::new(), |account| account.email.as_str().to_owned())
@@ -191,13 +191,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
         page: request.frame("/admin"),
         row: AccountRow::new(&account, 0, request.lang),
         is_own: account.id == viewer.account.id,
-        has_second_step: request
-            .site
-            .service
-            .engine
-            .accounts()
-            .second_step(account.id)
-            .is_some(),
+        has_second_step: request.accounts().second_step(account.id).is_some(),
         last_sign_in: last_sign_in(request, account.id)?,
         sessions: session_lines(request, account.id),
         list: KeyList::of(request, account.id)?,
@@ -220,7 +214,7 @@ fn last_sign_in(request: &WebRequest, account: AccountId) -> Result<String, Page
 }
 
 fn session_lines(request: &WebRequest, account: AccountId) -> Vec<SessionLine> {
-    let mut sessions = request.site.service.engine.accounts().sessions_of(account);
+    let mut sessions = request.accounts().sessions_of(account);
     sessions.retain(|session| !session.is_expired(request.effective_now));
     let line = |session: Session| SessionLine {
         device: session.device,
@@ -281,7 +275,7 @@ pub(crate) fn show_change(request: &WebRequest, number: &str) -> PageResult {
     }
     let action = request.query.get("action");
     let change = AccountChange::parse(action).ok_or(PageError::NotFound)?;
-    let accounts = request.site.service.engine.accounts();
+    let accounts = request.accounts();
     let is_active = |key: &&ApiKey| key.state(request.effective_now) == ApiKeyState::Active;
     let is_open = |session: &&Session| !session.is_expired(request.effective_now);
     let template = ChangePage {
@@ -347,11 +341,5 @@ pub(crate) async fn change(request: &WebRequest, number: &str) -> PageResult {
 
 fn find(request: &WebRequest, number: &str) -> Result<Account, PageError> {
     let id = AccountId(number.parse().map_err(|_| PageError::NotFound)?);
-    request
-        .site
-        .service
-        .engine
-        .accounts()
-        .get(id)
-        .ok_or(PageError::NotFound)
+    request.accounts().get(id).ok_or(PageError::NotFound)
 }

@@ -45,7 +45,7 @@ pub(crate) async fn invite(request: &WebRequest) -> PageResult {
 pub(crate) async fn password_link(request: &WebRequest, number: &str) -> PageResult {
     request.admin()?;
     let id = AccountId(number.parse().map_err(|_| PageError::NotFound)?);
-    let account = request.site.service.engine.accounts().get(id);
+    let account = request.accounts().get(id);
     let account = account.ok_or(PageError::NotFound)?;
     link_page(request, LinkPurpose::NewPassword(id), Some(&account)).await
 }

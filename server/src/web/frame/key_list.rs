@@ -210,7 +210,7 @@ impl KeyList {
 
     /// The keys of everybody, also those without an owner. Cost: a pass over all keys.
     pub(crate) fn of_all(request: &WebRequest) -> Result<Self, PageError> {
-        let keys = request.site.service.engine.accounts().api_keys();
+        let keys = request.accounts().api_keys();
         Self::select(request, keys, true)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT_LANGUAGE, HOST, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, Method, Request, Response};
-use subcat_engine::Timestamp;
+use subcat_engine::{AccountsHandle, Timestamp};
 
 use super::answer::{self, PageBody};
 use super::error::PageError;
@@ -136,6 +136,11 @@ impl WebRequest {
         } else {
             Err(PageError::Forbidden)
         }
+    }
+
+    /// Accounts, keys and sessions.
+    pub(crate) fn accounts(&self) -> AccountsHandle<'_> {
+        self.site.service.engine.accounts()
     }
 
     /// Browser and system that sent the request, as far as they are known, and its address: by them

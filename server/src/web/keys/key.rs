@@ -58,7 +58,7 @@ struct RevokePage {
 pub(crate) fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
     let viewer = request.viewer()?;
     let id = ApiKeyId(number.parse().map_err(|_| PageError::NotFound)?);
-    let key = request.site.service.engine.accounts().api_key(id);
+    let key = request.accounts().api_key(id);
     key.filter(|key| viewer.is_admin() || key.account == Some(viewer.account.id))
         .ok_or(PageError::NotFound)
 }
