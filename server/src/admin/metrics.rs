@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, EncodeMetric, MetricEncoder, text,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -13,10 +15,10 @@ use prometheus_client::registry::Registry;
 use subcat_engine::EngineStats;
 
 use crate::service::{
-    BackgroundHealth, BackgroundTask, ClusterState, LATENCY_BUCKETS_US, LimitRejection, Metrics,
-    Phase, Route, STATUS_CLASSES, STATUSES, Service, WorkerMetrics,
+    BackgroundHealth, BackgroundTask, ClusterState, Counter, LATENCY_BUCKETS_US, LimitRejection,
+    Metrics, Phase, Route, STATUS_CLASSES, STATUSES, Service, WorkerMetrics,
 };
-use crate::upstream::{FetchOutcome, UpstreamState};
+use crate::upstream::FetchOutcome;
 
 /// The answer of `/metrics`. Cost: one pass over all counters and [`subcat_engine::Engine::stats`];
 /// blocks.
@@ -92,6 +94,36 @@ impl MetricsWriter<'_> {
     fn gauge(&mut self, name: &'static str, help: &str, value: u64) -> fmt::Result {
         ConstGauge::new(value).encode(self.family(name, help, MetricType::Gauge)?)
     }
+
+    /// A counter for each value of a label.
+    fn counters<'v>(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'v str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.family(name, help, MetricType::Counter)?;
+        for (value, count) in values {
+            ConstCounter::new(count).encode(family.encode_family(&[(label, value)])?)?;
+        }
+        Ok(())
+    }
+
+    /// A gauge for each value of a label.
+    fn gauges<'v, N: EncodeGaugeValue>(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'v str, N)>,
+    ) -> fmt::Result {
+        let mut family = self.family(name, help, MetricType::Gauge)?;
+        for (value, number) in values {
+            ConstGauge::new(number).encode(family.encode_family(&[(label, value)])?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Requests by route and status. Pairs that have not occurred are left out: most never do.
@@ -150,189 +182,110 @@ fn latencies(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
 type NoLabels = [(&'static str, &'static str); 0];
 
 fn workers(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
-    let help = "Requests rejected by a rate limit, by window.";
-    let mut family = writer.family("limiter_refusals", help, MetricType::Counter)?;
-    for (window, rejection) in [
+    let windows = [
         ("api_key", LimitRejection::ApiKeyWindow),
         ("address", LimitRejection::AddressWindow),
         ("account", LimitRejection::AccountWindow),
-    ] {
-        let count = metrics.sum(|w| w.limited[rejection as usize].get());
-        ConstCounter::new(count).encode(family.encode_family(&[("window", window)])?)?;
-    }
-    let counters: [(&'static str, &str, u64); 5] = [
-        (
-            "search_cache_hits",
-            "Searches answered from cached hits.",
-            metrics.sum(|w| w.search_cache_hits.get()),
-        ),
-        (
-            "search_cache_misses",
-            "Searches that were run.",
-            metrics.sum(|w| w.search_cache_misses.get()),
-        ),
-        (
-            "file_bytes",
-            "Bytes of files in answers.",
-            metrics.sum(|w| w.file_bytes.get()),
-        ),
-        (
-            "downloads",
-            "Downloads that were counted.",
-            metrics.sum(|w| w.downloads.get()),
-        ),
-        (
-            "panics",
-            "Requests whose handling panicked.",
-            metrics.sum(|w| w.panics.get()),
-        ),
     ];
-    for (name, help, value) in counters {
-        writer.counter(name, help, value)?;
-    }
-    let bytes = metrics.sum(|w| w.search_cache_bytes.get());
-    writer.gauge("search_cache_bytes", "Bytes of cached hits.", bytes)
+    let refusals = windows.map(|(window, rejection)| {
+        let count = metrics.sum(|w| w.limited[rejection as usize].get());
+        (window, count)
+    });
+    let help = "Requests rejected by a rate limit, by window.";
+    writer.counters("limiter_refusals", help, "window", refusals)?;
+    let sum = |of: fn(&WorkerMetrics) -> &Counter| metrics.sum(|worker| of(worker).get());
+    let help = "Searches answered from cached hits.";
+    writer.counter("search_cache_hits", help, sum(|w| &w.search_cache_hits))?;
+    let help = "Searches that were run.";
+    writer.counter("search_cache_misses", help, sum(|w| &w.search_cache_misses))?;
+    let help = "Bytes of files in answers.";
+    writer.counter("file_bytes", help, sum(|w| &w.file_bytes))?;
+    let help = "Downloads that were counted.";
+    writer.counter("downloads", help, sum(|w| &w.downloads))?;
+    let help = "Requests whose handling panicked.";
+    writer.counter("panics", help, sum(|w| &w.panics))?;
+    let help = "Bytes of cached hits.";
+    writer.gauge("search_cache_bytes", help, sum(|w| &w.search_cache_bytes))
 }
 
 fn connections(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
     let counts = &metrics.connections;
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     writer.gauge("connections", "Connections open now.", read(&counts.open))?;
-    let accepted = read(&counts.accepted);
-    writer.counter("connections_accepted", "Connections accepted.", accepted)?;
-    let refused = read(&counts.refused);
-    writer.counter(
-        "connections_refused",
-        "Connections rejected because there were too many.",
-        refused,
-    )?;
-    let cut = read(&counts.cut);
-    writer.counter(
-        "connections_cut",
-        "Connections closed because they took too long.",
-        cut,
-    )?;
-    let displaced = read(&counts.displaced);
+    let help = "Connections accepted.";
+    writer.counter("connections_accepted", help, read(&counts.accepted))?;
+    let help = "Connections rejected because there were too many.";
+    writer.counter("connections_refused", help, read(&counts.refused))?;
+    let help = "Connections closed because they took too long.";
+    writer.counter("connections_cut", help, read(&counts.cut))?;
     let help = "Idle connections closed for new ones.";
-    writer.counter("connections_displaced", help, displaced)?;
-    let running = read(&counts.workers_running);
-    writer.gauge("workers_running", "Workers that serve.", running)
+    writer.counter("connections_displaced", help, read(&counts.displaced))?;
+    let help = "Workers that serve.";
+    writer.gauge("workers_running", help, read(&counts.workers_running))
 }
 
 /// Pools of blocking work.
 fn pools(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let states = service.control.pool_states();
+    let pools = || states.iter().map(|state| (state.kind.as_str(), state));
     let help = "Time for which the oldest job of a pool of blocking work has been running.";
-    let mut family = writer.family("pool_oldest_job_seconds", help, MetricType::Gauge)?;
-    for state in &states {
-        let gauge = ConstGauge::new(state.oldest_job.as_secs_f64());
-        gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
-    }
+    let oldest = pools().map(|(pool, state)| (pool, state.oldest_job.as_secs_f64()));
+    writer.gauges("pool_oldest_job_seconds", help, "pool", oldest)?;
     let help = "1 for a pool of blocking work that is full and none of whose jobs ends.";
-    let mut family = writer.family("pool_stalled", help, MetricType::Gauge)?;
-    for state in &states {
-        let gauge = ConstGauge::new(u64::from(state.is_stalled));
-        gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
-    }
+    let stalled = pools().map(|(pool, state)| (pool, u64::from(state.is_stalled)));
+    writer.gauges("pool_stalled", help, "pool", stalled)?;
     let help = "Jobs of a pool of blocking work that run.";
-    let mut family = writer.family("pool_jobs", help, MetricType::Gauge)?;
-    for state in &states {
-        let gauge = ConstGauge::new(state.running_count as u64);
-        gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
-    }
-    Ok(())
+    let running = pools().map(|(pool, state)| (pool, state.running_count as u64));
+    writer.gauges("pool_jobs", help, "pool", running)
 }
 
 fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let counts = service.upstream.counts();
     let help = "Requests for files that were not cached, by outcome.";
-    let mut family = writer.family("upstream_fetches", help, MetricType::Counter)?;
-    for outcome in FetchOutcome::ALL {
-        let labels = [("outcome", outcome.as_str())];
-        let counter = ConstCounter::new(counts.outcome(outcome));
-        counter.encode(family.encode_family(&labels)?)?;
-    }
+    let outcomes = FetchOutcome::ALL.map(|it| (it.as_str(), counts.outcome(it)));
+    writer.counters("upstream_fetches", help, "outcome", outcomes)?;
     let help = "Requests sent upstream, retries included.";
     writer.counter("upstream_attempts", help, counts.attempts())?;
-    writer.counter(
-        "upstream_bytes",
-        "Bytes received from upstream.",
-        counts.bytes(),
-    )?;
+    let help = "Bytes received from upstream.";
+    writer.counter("upstream_bytes", help, counts.bytes())?;
     let help = "Fetches under way, waiting ones included.";
     writer.gauge("upstream_under_way", help, counts.in_flight())?;
     let help = "0 if upstream accepts no connection, or fails or rejects the last files.";
-    let state = service.upstream.health().state;
-    let is_down = matches!(state, UpstreamState::Down | UpstreamState::Rejecting);
-    writer.gauge("upstream_up", help, u64::from(!is_down))
+    let is_failing = service.upstream.health().state.is_failing();
+    writer.gauge("upstream_up", help, u64::from(!is_failing))
 }
 
 fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
-    let gauges: [(&'static str, &str, u64); 16] = [
-        ("records", "Records of the catalog.", stats.records),
-        (
-            "records_active",
-            "Records that can be found.",
-            stats.active_records,
-        ),
-        (
-            "records_damaged",
-            "Records that cannot be read and are left out.",
-            stats.damaged_records,
-        ),
-        ("segments", "Segment files.", stats.file_segments),
-        (
-            "segments_unmergeable",
-            "Segment files that no merge has memory for.",
-            stats.unmergeable_segments,
-        ),
-        (
-            "delta_records",
-            "Records not yet in a segment file.",
-            stats.delta_records,
-        ),
-        (
-            "tombstones",
-            "Replaced records still in segments.",
-            stats.tombstones,
-        ),
-        (
-            "index_bytes",
-            "Bytes of dictionaries and postings.",
-            stats.index_bytes,
-        ),
-        (
-            "document_bytes",
-            "Bytes of documents.",
-            stats.document_bytes,
-        ),
-        (
-            "catalog_store_bytes",
-            "Bytes of catalog.redb.",
-            stats.catalog_store_bytes,
-        ),
-        (
-            "state_store_bytes",
-            "Bytes of state.redb.",
-            stats.state_store_bytes,
-        ),
-        (
-            "cached_files",
-            "Releases whose file is cached.",
-            stats.cached_files,
-        ),
-        ("blob_bytes", "Bytes of cached files.", stats.blob_bytes),
-        (
-            "waiting_uploads",
-            "Cached files that object storage does not have yet.",
-            stats.waiting_uploads,
-        ),
-        ("accounts", "Accounts.", stats.accounts),
-        ("api_keys", "API keys of any state.", stats.api_keys),
-    ];
-    for (name, help, value) in gauges {
-        writer.gauge(name, help, value)?;
-    }
+    writer.gauge("records", "Records of the catalog.", stats.records)?;
+    let help = "Records that can be found.";
+    writer.gauge("records_active", help, stats.active_records)?;
+    let help = "Records that cannot be read and are left out.";
+    writer.gauge("records_damaged", help, stats.damaged_records)?;
+    writer.gauge("segments", "Segment files.", stats.file_segments)?;
+    let help = "Segment files that no merge has memory for.";
+    writer.gauge("segments_unmergeable", help, stats.unmergeable_segments)?;
+    let help = "Records not yet in a segment file.";
+    writer.gauge("delta_records", help, stats.delta_records)?;
+    let help = "Replaced records still in segments.";
+    writer.gauge("tombstones", help, stats.tombstones)?;
+    let help = "Bytes of dictionaries and postings.";
+    writer.gauge("index_bytes", help, stats.index_bytes)?;
+    writer.gauge(
+        "document_bytes",
+        "Bytes of documents.",
+        stats.document_bytes,
+    )?;
+    let help = "Bytes of catalog.redb.";
+    writer.gauge("catalog_store_bytes", help, stats.catalog_store_bytes)?;
+    let help = "Bytes of state.redb.";
+    writer.gauge("state_store_bytes", help, stats.state_store_bytes)?;
+    let help = "Releases whose file is cached.";
+    writer.gauge("cached_files", help, stats.cached_files)?;
+    writer.gauge("blob_bytes", "Bytes of cached files.", stats.blob_bytes)?;
+    let help = "Cached files that object storage does not have yet.";
+    writer.gauge("waiting_uploads", help, stats.waiting_uploads)?;
+    writer.gauge("accounts", "Accounts.", stats.accounts)?;
+    writer.gauge("api_keys", "API keys of any state.", stats.api_keys)?;
     cached_files(writer, stats)?;
     maintenance(writer, stats)
 }
@@ -360,11 +313,8 @@ fn cluster(writer: &mut MetricsWriter<'_>, state: &ClusterState) -> fmt::Result 
         writer.gauge("cluster_lag", help, lag)?;
     }
     let help = "0 if the log cannot be reached, or nothing of it is applied any more.";
-    writer.gauge(
-        "cluster_following",
-        help,
-        u64::from(state.problem.is_none()),
-    )?;
+    let is_following = u64::from(state.problem.is_none());
+    writer.gauge("cluster_following", help, is_following)?;
     let help = "Nodes whose rows are not those of this node.";
     let diverged = replica.nodes.iter().filter(|node| node.is_diverged);
     writer.gauge("cluster_diverged_nodes", help, diverged.count() as u64)?;
@@ -396,21 +346,13 @@ fn cached_files(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Res
 /// Background tasks: which of them fail now, and how often they have failed.
 fn background(writer: &mut MetricsWriter<'_>, background: &BackgroundHealth) -> fmt::Result {
     let failing = background.failing();
+    let is_failing = |task| failing.iter().any(|failing| failing.task == task);
     let help = "1 if the last run of a background task failed.";
-    let mut family = writer.family("task_failing", help, MetricType::Gauge)?;
-    for task in BackgroundTask::ALL {
-        let is_failing = failing.iter().any(|failing| failing.task == task);
-        let labels = [("task", task.name())];
-        ConstGauge::new(u64::from(is_failing)).encode(family.encode_family(&labels)?)?;
-    }
+    let tasks = BackgroundTask::ALL.map(|task| (task.name(), u64::from(is_failing(task))));
+    writer.gauges("task_failing", help, "task", tasks)?;
     let help = "Runs of background tasks that failed.";
-    let mut family = writer.family("task_failures", help, MetricType::Counter)?;
-    for task in BackgroundTask::ALL {
-        let labels = [("task", task.name())];
-        let counter = ConstCounter::new(background.failures_count(task));
-        counter.encode(family.encode_family(&labels)?)?;
-    }
-    Ok(())
+    let tasks = BackgroundTask::ALL.map(|task| (task.name(), background.failures_count(task)));
+    writer.counters("task_failures", help, "task", tasks)
 }
 
 fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
@@ -421,9 +363,8 @@ fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     writer.gauge("disk_full", help, is_full)?;
     background(writer, &service.background)?;
     let help = "The running program: 1, with its version.";
-    let mut family = writer.family("build_info", help, MetricType::Gauge)?;
-    let labels = [("version", env!("CARGO_PKG_VERSION"))];
-    ConstGauge::new(1_u64).encode(family.encode_family(&labels)?)?;
+    let version = [(env!("CARGO_PKG_VERSION"), 1_u64)];
+    writer.gauges("build_info", help, "version", version)?;
     let help = "Seconds since the last tick, one a second, of the worker that waits longest.";
     let tick_age = service.metrics.oldest_tick(service.clock.now());
     writer.gauge("worker_tick_age_seconds", help, tick_age.as_secs())?;

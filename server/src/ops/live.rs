@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
 use crate::service::{Counter, Route, Service};
-use crate::upstream::UpstreamState;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<ReadLive>()];
 
@@ -76,7 +75,6 @@ impl LiveRead {
         let metrics = &service.metrics;
         let connections = &metrics.connections;
         let counts = service.upstream.counts();
-        let state = service.upstream.health().state;
         let failing = service.background.failing();
         let read = |counter: &std::sync::atomic::AtomicU64| {
             counter.load(std::sync::atomic::Ordering::Relaxed)
@@ -93,7 +91,7 @@ impl LiveRead {
             file_bytes: metrics.sum(|w| w.file_bytes.get()),
             upstream_attempts: counts.attempts(),
             upstream_under_way: counts.in_flight(),
-            is_upstream_up: !matches!(state, UpstreamState::Down | UpstreamState::Rejecting),
+            is_upstream_up: !service.upstream.health().state.is_failing(),
             failing: failing
                 .iter()
                 .map(|failing| format!("{}: {}", failing.task.name(), failing.error))

@@ -37,6 +37,13 @@ pub enum UpstreamState {
     Down,
 }
 
+impl UpstreamState {
+    /// Returns true if upstream gives no file now.
+    pub const fn is_failing(self) -> bool {
+        matches!(self, Self::Rejecting | Self::Down)
+    }
+}
+
 /// Reason why a request to upstream brought no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AttemptError {

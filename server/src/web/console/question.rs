@@ -6,7 +6,6 @@ use subcat_engine::{ApiKeyState, Day, EngineStats, Usage};
 use super::figure::NamedFigure;
 use super::upstream_view::described;
 use crate::service::{Metrics, Phase, Route, Service, latency_quantile_us};
-use crate::upstream::UpstreamState;
 use crate::web::frame::language::Lang;
 use crate::web::frame::web_request::WebRequest;
 
@@ -49,7 +48,6 @@ fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
     let upstream = service.upstream.health().state;
     let failing = service.background.failing();
     let names: Vec<_> = failing.iter().map(|failing| failing.task.name()).collect();
-    let is_upstream_bad = matches!(upstream, UpstreamState::Down | UpstreamState::Rejecting);
     let (_, upstream_name, upstream_explanation) = described(upstream, lang);
     let (class, answer, cause) = match service.phase() {
         Phase::Ready if !names.is_empty() => {
@@ -60,7 +58,7 @@ fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
             let cause = format!("{fails} {}.", names.join(", "));
             ("down", lang.t("no", "no"), cause)
         }
-        Phase::Ready if is_upstream_bad => {
+        Phase::Ready if upstream.is_failing() => {
             let source = lang.t("Source of files:", "Origen de los archivos:");
             let cause = format!("{source} {upstream_name}. {upstream_explanation}");
             ("expired", lang.t("in part", "en parte"), cause)
@@ -133,7 +131,7 @@ fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
         }
         sums[1].add(usage);
     }
-    let keys = request.site.service.engine.accounts().api_keys();
+    let keys = request.accounts().api_keys();
     let is_active = |state: ApiKeyState| state == ApiKeyState::Active;
     let active = keys
         .iter()
