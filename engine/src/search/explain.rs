@@ -6,8 +6,8 @@ use std::fmt;
 
 use crate::error::Result;
 use crate::plan::{
-    CostModel, EPISODE_FIT, ReleasePlan, Subject, TITLE_FIT, TitlePlan, Trace, TraceStep, Typos,
-    WordPlan,
+    Clause, CostModel, EPISODE_FIT, ReleasePlan, Subject, TITLE_FIT, TitlePlan, Trace, TraceStep,
+    Typos, WordPlan,
 };
 use crate::query::{LookupKinds, ParsedText, Query, ReleaseTurn};
 
@@ -190,161 +190,166 @@ fn steps(
     reading: QueryReading,
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<PlanStep>> {
-    let mut steps = Vec::new();
+    let mut steps = SegmentSteps {
+        part,
+        parsed,
+        clock,
+        began: 0,
+        steps: Vec::new(),
+    };
     // The steps run in one segment after the other.
-    drop(taken(part, parsed));
+    steps.add_noted();
+    steps.steps.clear();
     for clause in part.filter.clauses()? {
-        let what = subject_text(clause.subject(), &[]);
-        steps.push(planned(what, clause.size_max()));
+        steps.add_planned(clause, &[]);
     }
     let words = match reading {
-        QueryReading::EqualTitle => equal_title_steps(part, parsed, clock, &mut steps)?,
+        QueryReading::EqualTitle => steps.of_equal_title()?,
         QueryReading::Nothing => None,
         QueryReading::Number(_) | QueryReading::Lookup(_) | QueryReading::TitleLookup(_) => {
-            name_steps(part, parsed, reading, clock, &mut steps)?
+            steps.of_name(reading)?
         }
-        QueryReading::Words => word_steps(part, parsed, Typos::Refused, clock, &mut steps)?,
-        QueryReading::Typos => word_steps(part, parsed, Typos::Allowed, clock, &mut steps)?,
-        QueryReading::ReleaseName => release_steps(part, parsed, clock, &mut steps)?,
+        QueryReading::Words => steps.of_words(Typos::Refused)?,
+        QueryReading::Typos => steps.of_words(Typos::Allowed)?,
+        QueryReading::ReleaseName => steps.of_release()?,
     };
-    let began = clock();
+    steps.begin();
     if let Some(text) = &parsed.title {
         let plan = TitlePlan::new(part.context, text)?;
-        let what = "title: distinct titles that contain the text".to_owned();
-        steps.push(timed(what, plan.matches().len() as u64, clock() - began));
+        let titles_count = plan.matches().len() as u64;
+        steps.add_timed("title: distinct titles that contain the text", titles_count);
     }
     // Segments are explained one by one, but the reading was decided over all of them: a segment
     // may show no match here although the search had some.
-    let began = clock();
+    steps.begin();
     let found = part.unite(parsed, words, Needed::ALL)?;
-    steps.extend(taken(part, parsed));
-    let what = "other branches, and all united".to_owned();
-    steps.push(timed(what, found.total, clock() - began));
-    Ok(steps)
+    steps.add_noted();
+    steps.add_timed("other branches, and all united", found.total);
+    Ok(steps.steps)
 }
 
-/// Steps of the `query` branch, and its result.
-fn word_steps(
-    part: &SegmentSearch<'_>,
-    parsed: &ParsedQuery<'_>,
-    typos: Typos,
-    clock: &dyn Fn() -> u64,
-    steps: &mut Vec<PlanStep>,
-) -> Result<Option<BranchResult>> {
-    let began = clock();
-    if let Some(text) = &parsed.free_text {
-        let words = distinct_words(text);
-        let plan = WordPlan::new(part.context, text, typos)?;
-        let planned_at = clock();
-        for clause in plan.iter().flat_map(|plan| &plan.clauses) {
-            let what = subject_text(clause.subject(), &words);
-            steps.push(planned(what, clause.size_max()));
-        }
-        let titles_count = plan.map_or(0, |plan| plan.full_titles.len());
-        let what = "query: dictionaries, sets and titles with all words".to_owned();
-        steps.push(timed(what, titles_count as u64, planned_at - began));
-    }
-    let began = clock();
-    let words = part.search_words(parsed, typos, Needed::ALL)?;
-    steps.extend(taken(part, parsed));
-    if let Some(found) = &words {
-        let what = "query: intersect and rank".to_owned();
-        steps.push(timed(what, found.total, clock() - began));
-    }
-    Ok(words)
+/// Steps of a search in one segment while it is run again.
+struct SegmentSteps<'s, 'p, 'q> {
+    part: &'s SegmentSearch<'p>,
+    parsed: &'s ParsedQuery<'q>,
+    clock: &'s dyn Fn() -> u64,
+    /// Time at which the next timed step began.
+    began: u64,
+    steps: Vec<PlanStep>,
 }
 
-/// Steps of the `query` branch for titles in another spelling, and its result.
-fn equal_title_steps(
-    part: &SegmentSearch<'_>,
-    parsed: &ParsedQuery<'_>,
-    clock: &dyn Fn() -> u64,
-    steps: &mut Vec<PlanStep>,
-) -> Result<Option<BranchResult>> {
-    let Some(text) = &parsed.free_text else {
-        return Ok(None);
-    };
-    let began = clock();
-    let key = text.plain_title_key();
-    let found = part.search_equal_title(parsed, &key)?;
-    steps.extend(taken(part, parsed));
-    if let Some(found) = &found {
-        let what = format!("query: titles with the key {key}");
-        steps.push(timed(what, found.total, clock() - began));
+impl SegmentSteps<'_, '_, '_> {
+    fn begin(&mut self) {
+        self.began = (self.clock)();
     }
-    Ok(found)
-}
 
-/// Steps of the `query` branch read as the name of a release, and its result.
-fn release_steps(
-    part: &SegmentSearch<'_>,
-    parsed: &ParsedQuery<'_>,
-    clock: &dyn Fn() -> u64,
-    steps: &mut Vec<PlanStep>,
-) -> Result<Option<BranchResult>> {
-    let (Some(text), Some(name)) = (&parsed.free_text, parsed.release_name()) else {
-        return Ok(None);
-    };
-    let kinds = match parsed.release_turn() {
-        ReleaseTurn::Second(kinds) => kinds,
-        ReleaseTurn::Never | ReleaseTurn::Last => LookupKinds::Films,
-    };
-    let began = clock();
-    let year = parsed.query.filters().year;
-    let plan = ReleasePlan::new(part.context, text, &name, year, kinds)?;
-    let planned_at = clock();
-    for clause in plan.iter().flat_map(|plan| &plan.clauses) {
-        steps.push(planned(
-            subject_text(clause.subject(), &[]),
-            clause.size_max(),
-        ));
+    /// Adds a set that is planned.
+    fn add_planned(&mut self, clause: &Clause<'_>, words: &[&str]) {
+        self.steps.push(PlanStep {
+            what: subject_text(clause.subject(), words),
+            docs_count: clause.size_max(),
+            nanoseconds: None,
+        });
     }
-    let titles_count = plan.map_or(0, |plan| plan.first_titles.len());
-    let what = "query: titles that are the first words".to_owned();
-    steps.push(timed(what, titles_count as u64, planned_at - began));
-    let began = clock();
-    let found = part.search_release_name(parsed, &name, kinds)?;
-    steps.extend(taken(part, parsed));
-    if let Some(found) = &found {
-        let what = "query: intersect, rank and weigh".to_owned();
-        steps.push(timed(what, found.total, clock() - began));
+
+    /// Adds a step that ends now.
+    fn add_timed(&mut self, what: impl Into<String>, docs_count: u64) {
+        self.steps.push(PlanStep {
+            what: what.into(),
+            docs_count,
+            nanoseconds: Some((self.clock)() - self.began),
+        });
     }
-    Ok(found)
-}
 
-/// The step of a look-up of a name, and its result.
-fn name_steps(
-    part: &SegmentSearch<'_>,
-    parsed: &ParsedQuery<'_>,
-    reading: QueryReading,
-    clock: &dyn Fn() -> u64,
-    steps: &mut Vec<PlanStep>,
-) -> Result<Option<BranchResult>> {
-    let Some(lookup) = reading.lookup(parsed) else {
-        return Ok(None);
-    };
-    let began = clock();
-    let found = part.search_lookup(parsed, lookup)?;
-    steps.extend(taken(part, parsed));
-    let what = format!("name: {}", describe_lookup(lookup));
-    steps.push(timed(what, found.total, clock() - began));
-    Ok(Some(found))
-}
-
-/// Steps since the last call.
-fn taken(part: &SegmentSearch<'_>, parsed: &ParsedQuery<'_>) -> Vec<PlanStep> {
-    let words = parsed.free_text.as_ref().map(distinct_words);
-    let words = words.unwrap_or_default();
-    let noted = part.context.trace.map(Trace::take).unwrap_or_default();
-    let step = |step: TraceStep| {
-        let subject = step.subject.map(|subject| subject_text(subject, &words));
-        let what = match subject {
-            Some(subject) => format!("  {subject}: {}", step.action),
-            None => format!("  {}", step.action),
+    /// Adds the steps that the search has noted since the last call.
+    fn add_noted(&mut self) {
+        let words = self.parsed.free_text.as_ref().map(distinct_words);
+        let words = words.unwrap_or_default();
+        let noted = self.part.context.trace.map(Trace::take).unwrap_or_default();
+        let step = |step: TraceStep| PlanStep {
+            what: match step.subject {
+                Some(subject) => format!("  {}: {}", subject_text(subject, &words), step.action),
+                None => format!("  {}", step.action),
+            },
+            docs_count: step.docs_count,
+            nanoseconds: Some(step.nanoseconds),
         };
-        timed(what, step.docs_count, step.nanoseconds)
-    };
-    noted.into_iter().map(step).collect()
+        self.steps.extend(noted.into_iter().map(step));
+    }
+
+    /// Adds the noted steps of a branch, and its result.
+    fn add_branch(&mut self, what: impl Into<String>, found: Option<&BranchResult>) {
+        self.add_noted();
+        if let Some(found) = found {
+            self.add_timed(what, found.total);
+        }
+    }
+
+    /// Steps of the `query` branch, and its result.
+    fn of_words(&mut self, typos: Typos) -> Result<Option<BranchResult>> {
+        self.begin();
+        if let Some(text) = &self.parsed.free_text {
+            let words = distinct_words(text);
+            let plan = WordPlan::new(self.part.context, text, typos)?;
+            for clause in plan.iter().flat_map(|plan| &plan.clauses) {
+                self.add_planned(clause, &words);
+            }
+            let titles_count = plan.map_or(0, |plan| plan.full_titles.len()) as u64;
+            let what = "query: dictionaries, sets and titles with all words";
+            self.add_timed(what, titles_count);
+        }
+        self.begin();
+        let words = self.part.search_words(self.parsed, typos, Needed::ALL)?;
+        self.add_branch("query: intersect and rank", words.as_ref());
+        Ok(words)
+    }
+
+    /// Steps of the `query` branch for titles in another spelling, and its result.
+    fn of_equal_title(&mut self) -> Result<Option<BranchResult>> {
+        let Some(text) = &self.parsed.free_text else {
+            return Ok(None);
+        };
+        self.begin();
+        let key = text.plain_title_key();
+        let found = self.part.search_equal_title(self.parsed, &key)?;
+        self.add_branch(format!("query: titles with the key {key}"), found.as_ref());
+        Ok(found)
+    }
+
+    /// Steps of the `query` branch read as the name of a release, and its result.
+    fn of_release(&mut self) -> Result<Option<BranchResult>> {
+        let (part, parsed) = (self.part, self.parsed);
+        let (Some(text), Some(name)) = (&parsed.free_text, parsed.release_name()) else {
+            return Ok(None);
+        };
+        let kinds = match parsed.release_turn() {
+            ReleaseTurn::Second(kinds) => kinds,
+            ReleaseTurn::Never | ReleaseTurn::Last => LookupKinds::Films,
+        };
+        self.begin();
+        let year = parsed.query.filters().year;
+        let plan = ReleasePlan::new(part.context, text, &name, year, kinds)?;
+        for clause in plan.iter().flat_map(|plan| &plan.clauses) {
+            self.add_planned(clause, &[]);
+        }
+        let titles_count = plan.map_or(0, |plan| plan.first_titles.len()) as u64;
+        self.add_timed("query: titles that are the first words", titles_count);
+        self.begin();
+        let found = part.search_release_name(parsed, &name, kinds)?;
+        self.add_branch("query: intersect, rank and weigh", found.as_ref());
+        Ok(found)
+    }
+
+    /// The step of a look-up of a name, and its result.
+    fn of_name(&mut self, reading: QueryReading) -> Result<Option<BranchResult>> {
+        let Some(lookup) = reading.lookup(self.parsed) else {
+            return Ok(None);
+        };
+        self.begin();
+        let found = self.part.search_lookup(self.parsed, lookup)?;
+        self.add_branch(format!("name: {}", describe_lookup(lookup)), Some(&found));
+        Ok(Some(found))
+    }
 }
 
 fn distinct_words<'p>(text: &'p ParsedText<'_>) -> Vec<&'p str> {
@@ -376,22 +381,6 @@ fn fit_reason(
         Some("only the id of its series is equal")
     } else {
         Some("its year is not the one of the text")
-    }
-}
-
-fn planned(what: String, docs_count: u64) -> PlanStep {
-    PlanStep {
-        what,
-        docs_count,
-        nanoseconds: None,
-    }
-}
-
-fn timed(what: String, docs_count: u64, nanoseconds: u64) -> PlanStep {
-    PlanStep {
-        what,
-        docs_count,
-        nanoseconds: Some(nanoseconds),
     }
 }
 
