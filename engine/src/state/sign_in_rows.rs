@@ -10,7 +10,7 @@ use crate::codec::{StoredValue, encode_number};
 use crate::error::{Error, Result};
 use crate::limits::ONE_TIME_LINKS_MAX;
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Email, LinkPurpose, OneTimeLink, Role,
+    Account, AccountId, ApiKey, AuditEntry, Email, LinkPurpose, OneTimeLink, Role,
     SEALED_SECRET_BYTES, SecondStep, StepSecret, Timestamp, UsedCode,
 };
 use crate::store::Span;
@@ -63,7 +63,7 @@ impl EventStep<'_, '_> {
             Ok(ControlFlow::Continue(()))
         })?;
         for api_key in owned {
-            self.revoke_owned(api_key, at)?;
+            self.revoke_api_key(api_key, at)?;
         }
         self.close_sessions(|session| session.account == id)?;
         self.drop_links(|link| link.account() == Some(id) || link.issuer == Some(id))?;
@@ -73,10 +73,6 @@ impl EventStep<'_, '_> {
         self.rows.remove(ACCOUNTS, &account_row(id))?;
         self.effects.push(Effect::AccountDeleted(id));
         Ok(Outcome::Done)
-    }
-
-    fn revoke_owned(&mut self, id: ApiKeyId, at: Timestamp) -> Result<()> {
-        self.revoke_api_key(id, at).map(drop)
     }
 
     /// Replaces the address of a deleted account in the audit log by its id.
@@ -126,53 +122,59 @@ impl EventStep<'_, '_> {
         id: AccountId,
         sealed: &[u8; SEALED_SECRET_BYTES],
     ) -> Result<Outcome> {
-        let row_key = account_row(id);
-        let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
-            return Ok(Outcome::Unknown);
-        };
-        let mut second = SecondStep::decode(&stored)?;
-        if matches!(second.secret, StepSecret::Sealed(_)) {
-            return Ok(Outcome::Stale);
-        }
-        second.secret = StepSecret::Sealed(*sealed);
-        self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
-        self.effects.push(Effect::SecondStep(id, Some(second)));
-        Ok(Outcome::Done)
+        self.change_second_step(id, |second| {
+            if matches!(second.secret, StepSecret::Sealed(_)) {
+                return Outcome::Stale;
+            }
+            second.secret = StepSecret::Sealed(*sealed);
+            Outcome::Done
+        })
     }
 
     pub(super) fn replace_codes(&mut self, id: AccountId, digests: &[[u8; 32]]) -> Result<Outcome> {
-        let row_key = account_row(id);
-        let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
-            return Ok(Outcome::Unknown);
-        };
-        let mut second = SecondStep::decode(&stored)?;
-        second.recovery_digests = digests.to_vec();
-        self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
-        self.effects.push(Effect::SecondStep(id, Some(second)));
-        Ok(Outcome::Done)
+        self.change_second_step(id, |second| {
+            second.recovery_digests = digests.to_vec();
+            Outcome::Done
+        })
     }
 
     /// Uses up a code, so that an observer cannot use it again.
     pub(super) fn use_code(&mut self, id: AccountId, used: &UsedCode) -> Result<Outcome> {
+        self.change_second_step(id, |second| match used {
+            UsedCode::Step(step) if second.last_step < *step => {
+                second.last_step = *step;
+                Outcome::Done
+            }
+            UsedCode::Step(_) => Outcome::Stale,
+            UsedCode::Recovery(digest) => {
+                let known = second.recovery_digests.iter().position(|it| it == digest);
+                let Some(idx) = known else {
+                    return Outcome::Stale;
+                };
+                second.recovery_digests.remove(idx);
+                Outcome::Done
+            }
+        })
+    }
+
+    /// Stores the second step of an account as `change` leaves it, if that returns
+    /// [`Outcome::Done`].
+    fn change_second_step(
+        &mut self,
+        id: AccountId,
+        change: impl FnOnce(&mut SecondStep) -> Outcome,
+    ) -> Result<Outcome> {
         let row_key = account_row(id);
         let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
             return Ok(Outcome::Unknown);
         };
         let mut second = SecondStep::decode(&stored)?;
-        match used {
-            UsedCode::Step(step) if second.last_step < *step => second.last_step = *step,
-            UsedCode::Step(_) => return Ok(Outcome::Stale),
-            UsedCode::Recovery(digest) => {
-                let known = second.recovery_digests.iter().position(|it| it == digest);
-                let Some(idx) = known else {
-                    return Ok(Outcome::Stale);
-                };
-                second.recovery_digests.remove(idx);
-            }
+        let outcome = change(&mut second);
+        if matches!(outcome, Outcome::Done) {
+            self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
+            self.effects.push(Effect::SecondStep(id, Some(second)));
         }
-        self.rows.put(SECOND_STEPS, &row_key, &second.encode())?;
-        self.effects.push(Effect::SecondStep(id, Some(second)));
-        Ok(Outcome::Done)
+        Ok(outcome)
     }
 
     pub(super) fn issue_link(&mut self, link: &OneTimeLink) -> Result<Outcome> {
@@ -274,11 +276,12 @@ impl EventStep<'_, '_> {
     }
 
     pub(super) fn take_link(&mut self, digest: [u8; 32]) -> Result<Outcome> {
-        if self.rows.remove(LINKS, &digest)? {
-            Ok(Outcome::Done)
+        let is_taken = self.rows.remove(LINKS, &digest)?;
+        Ok(if is_taken {
+            Outcome::Done
         } else {
-            Ok(Outcome::Unknown)
-        }
+            Outcome::Unknown
+        })
     }
 
     pub(super) fn drop_links(&mut self, is_ended: impl Fn(&OneTimeLink) -> bool) -> Result<()> {
