@@ -217,7 +217,13 @@ pub(crate) struct Rows<'a> {
 impl Rows<'_> {
     /// The value of a row. Errors: [`Error::Corrupt`] when its checksum does not match.
     pub(crate) fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
-        get(self.rows, self.file, table, row_key)
+        let Some(mut checksummed) = self.rows.get(table, row_key)? else {
+            return Ok(None);
+        };
+        let value_bytes = verified_value(self.file, table, row_key, &checksummed)?.len();
+        // Cut in place: the value is not copied a second time.
+        checksummed.truncate(value_bytes);
+        Ok(Some(checksummed))
     }
 
     /// Visits the rows of a span in order. Errors as with [`Rows::get`].
@@ -242,14 +248,34 @@ impl Rows<'_> {
         span: Span<'_>,
         each: &mut Inspector<'_>,
     ) -> Result<()> {
-        inspect(self.rows, self.file, table, span, each)
+        self.rows.range(table, span, &mut |row_key, checksummed| {
+            let value = verified_value(self.file, table, row_key, checksummed);
+            each(row_key, value)
+        })
     }
 
     /// Returns true if the rows have the sum that is kept of them. Cost: reads them all.
     pub(crate) fn has_sum(&self, sum: RowSum) -> Result<bool> {
         let stored = self.get(sum.kept_in, sum.row_key)?;
         let stored = stored.and_then(|value| value.try_into().ok());
-        Ok(count_sum(self.rows, self.file, sum)? == stored.map_or(0, u64::from_le_bytes))
+        Ok(self.count_sum(sum)? == stored.map_or(0, u64::from_le_bytes))
+    }
+
+    /// The sum of the rows that there are. Errors: a value is damaged.
+    fn count_sum(&self, sum: RowSum) -> Result<u64> {
+        let mut total = 0u64;
+        for &table in sum.tables {
+            self.rows
+                .range(table, Span::ALL, &mut |row_key, checksummed| {
+                    verified_value(self.file, table, row_key, checksummed)?;
+                    if sum.counts(table, row_key) {
+                        let checksum = checksummed.last_chunk().copied();
+                        total = total.wrapping_add(checksum.map_or(0, u64::from_le_bytes));
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+        }
+        Ok(total)
     }
 
     /// Count of rows in a table.
@@ -270,9 +296,17 @@ pub(crate) struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
+    /// The rows with the changes of this transaction.
+    fn changed(&self) -> Rows<'_> {
+        Rows {
+            rows: &*self.rows,
+            file: self.file,
+        }
+    }
+
     /// The value of a row, with the changes of this transaction.
     pub(crate) fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
-        get(self.rows, self.file, table, row_key)
+        self.changed().get(table, row_key)
     }
 
     /// The value of a row; `None` also when it is damaged, which is noted as discarded: for values
@@ -314,7 +348,7 @@ impl Transaction<'_> {
         span: Span<'_>,
         each: &mut Inspector<'_>,
     ) -> Result<()> {
-        inspect(self.rows, self.file, table, span, each)
+        self.changed().inspect(table, span, each)
     }
 
     /// The row keys of a table, those of damaged rows included.
@@ -400,58 +434,15 @@ impl Transaction<'_> {
 
     /// Sums up the existing rows and stores the sum. Cost: reads them all.
     pub(crate) fn start_sum(&mut self, sum: RowSum) -> Result<()> {
-        let total = count_sum(self.rows, self.file, sum)?;
+        let total = self.changed().count_sum(sum)?;
         self.put(sum.kept_in, sum.row_key, &total.to_le_bytes())
     }
-}
-
-/// The sum of the rows that there are. Errors: a value is damaged.
-fn count_sum<R: ReadRows + ?Sized>(rows: &R, file: &'static str, sum: RowSum) -> Result<u64> {
-    let mut total = 0u64;
-    for &table in sum.tables {
-        rows.range(table, Span::ALL, &mut |row_key, checksummed| {
-            verified_value(file, table, row_key, checksummed)?;
-            if sum.counts(table, row_key) {
-                let checksum = checksummed.last_chunk().copied();
-                total = total.wrapping_add(checksum.map_or(0, u64::from_le_bytes));
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-    }
-    Ok(total)
-}
-
-fn inspect<R: ReadRows + ?Sized>(
-    rows: &R,
-    file: &'static str,
-    table: Table,
-    span: Span<'_>,
-    each: &mut Inspector<'_>,
-) -> Result<()> {
-    rows.range(table, span, &mut |row_key, checksummed| {
-        each(row_key, verified_value(file, table, row_key, checksummed))
-    })
 }
 
 /// Returns true if an error concerns one value, not the file below it: [`StoreEngine`]s name only
 /// the file.
 fn is_damaged_value(error: &Error, store_file: &str) -> bool {
     matches!(error, Error::Corrupt { file, .. } if file != store_file)
-}
-
-fn get<R: ReadRows + ?Sized>(
-    rows: &R,
-    file: &'static str,
-    table: Table,
-    row_key: &[u8],
-) -> Result<Option<Vec<u8>>> {
-    let Some(mut checksummed) = rows.get(table, row_key)? else {
-        return Ok(None);
-    };
-    let value_bytes = verified_value(file, table, row_key, &checksummed)?.len();
-    // Cut in place: the value is not copied a second time.
-    checksummed.truncate(value_bytes);
-    Ok(Some(checksummed))
 }
 
 /// xxh3 of the value, seeded with table and row key: a value in another's place does not match.
