@@ -23,6 +23,36 @@ pub struct DamageEntry {
     pub is_repaired: bool,
 }
 
+/// An error as a report names it.
+pub(crate) struct ReportedFault {
+    /// Its file; empty if unknown.
+    pub(crate) place: String,
+    pub(crate) offset: Option<u64>,
+    /// One clause.
+    pub(crate) problem: String,
+}
+
+impl ReportedFault {
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::Corrupt {
+                file,
+                offset,
+                expected,
+            } => Self {
+                place: file.clone(),
+                offset: Some(*offset),
+                problem: format!("{expected} was expected"),
+            },
+            other => Self {
+                place: String::new(),
+                offset: None,
+                problem: error_chain(other),
+            },
+        }
+    }
+}
+
 /// Treatment of something damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Treatment {
@@ -127,18 +157,11 @@ struct Noted {
 impl DamageLog {
     /// Notes damage. Only the first [`DAMAGE_ENTRIES_MAX`] entries are kept: `verify` finds all.
     pub(crate) fn note(&self, error: &Error, treatment: Treatment) {
-        let (place, offset, problem) = match error {
-            Error::Corrupt {
-                file,
-                offset,
-                expected,
-            } => (
-                file.clone(),
-                Some(*offset),
-                format!("{expected} was expected"),
-            ),
-            other => (String::new(), None, error_chain(other)),
-        };
+        let ReportedFault {
+            place,
+            offset,
+            problem,
+        } = ReportedFault::of(error);
         let entry = DamageEntry {
             place,
             offset,

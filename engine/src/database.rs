@@ -29,7 +29,7 @@ use crate::replication::{
 };
 use crate::state::{DownloadAggregate, Outcome, STATE_TABLES, State, StateEvent, identify};
 use crate::store::{
-    MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
+    MemoryEngine, RedbEngine, RedbPlace, RowBatch, SpaceGuard, Span, Store, StoreEngine, Table,
 };
 
 /// Expectation of rows that the nodes of a cluster share.
@@ -612,18 +612,15 @@ fn copy_rows(data_dir: &DataDir, file: &StoreFile, from: &Store) -> Result<PathB
     data_dir.disk().remove(&path)?;
     let to = open_store_at(data_dir, file, path.clone(), true)?;
     from.read(|rows| {
-        to.write(|into| {
-            for &table in file.tables {
-                rows.inspect(table, Span::ALL, &mut |row_key, value| {
-                    match value {
-                        Ok(value) => into.put(table, row_key, value)?,
-                        Err(_) => into.discredit(table, row_key)?,
-                    }
-                    Ok(ControlFlow::Continue(()))
-                })?;
-            }
-            Ok(())
-        })
+        for &table in file.tables {
+            let mut batch = RowBatch::new(&to, table);
+            rows.inspect(table, Span::ALL, &mut |row_key, value| {
+                batch.add(row_key, value.ok())?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            batch.put()?;
+        }
+        Ok(())
     })?;
     to.close()?;
     Ok(path)

@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::blob_store::{BlobStore, MARK};
 use crate::disk::{DirEntry, is_of_others};
-use crate::error::{Error, Result};
-use crate::model::{CachedFile, ContentHash, Variant};
+use crate::error::Result;
+use crate::model::{ContentHash, Variant};
 
-/// A fault of the blob store.
+/// A fault among the names of the blob store.
 pub(crate) enum BlobFinding {
-    /// A blob that files refer to is missing or damaged.
-    Damaged(ContentHash, Error),
     /// A variant is damaged; removing it repairs that.
     DamagedVariant(String),
     /// A blob, or a variant of one, that no file refers to: storing it was interrupted, or its file
@@ -39,16 +37,6 @@ pub(crate) struct Orphan {
 }
 
 impl BlobStore {
-    /// Checks the blobs of these files against their xxh3 and their SHA-256. One comes from
-    /// `state.redb`, the other is the name: both must match the bytes.
-    pub(crate) fn verify_contents(&self, files: &[CachedFile]) -> Vec<BlobFinding> {
-        let damaged = files.iter().filter_map(|file| {
-            let error = self.check_content(file).err()?;
-            Some(BlobFinding::Damaged(file.content, error))
-        });
-        damaged.collect()
-    }
-
     /// Checks every name, and variants against their footer. With `is_repairing`, damaged variants
     /// and files that are no blobs are removed.
     pub(crate) fn verify_names(

@@ -131,11 +131,11 @@ fn copy_tables(
         if INDEX_TABLES.contains(&table) && !copied.has_index {
             continue;
         }
-        let copied_table = copy_table(from, to, table, copied.has_index)?;
-        copied.damaged_count += copied_table.damaged_count;
-        if !copied_table.is_whole {
+        let mut copy = TableCopy::new(to, table, copied.has_index);
+        if !copy.copy(from)? {
             copied.lost.push(table.0);
         }
+        copied.damaged_count += copy.damaged_count;
     }
     // At last: the rows of another table say which node has the offsets.
     if copied.lost.contains(&OFFSETS.0) {
@@ -193,67 +193,19 @@ fn read_all(store: &Store, file: &StoreFile) -> Result<()> {
     store.check()
 }
 
-/// Copies the rows of a table that are reachable from its beginning and from its end.
-fn copy_table(from: &Store, to: &Store, table: Table, has_index: bool) -> Result<CopiedTable> {
-    let mut copy = Copy::new(to, table, has_index);
-    let read = from.read(|rows| {
-        rows.inspect(table, Span::ALL, &mut |row_key, value| {
-            copy.add(row_key, value.ok())?;
-            Ok(ControlFlow::Continue(()))
-        })
-    });
-    copy.batch.put()?;
-    if read.is_ok() {
-        return Ok(CopiedTable {
-            is_whole: true,
-            damaged_count: copy.damaged_count,
-        });
-    }
-    // From the other end, up to the damaged page.
-    let mut damaged_count = copy.damaged_count;
-    let last = copy.last;
-    let mut copy = Copy::new(to, table, has_index);
-    let span = Span {
-        order: ScanOrder::Descending,
-        ..Span::ALL
-    };
-    let _ = from.read(|rows| {
-        rows.inspect(table, span, &mut |row_key, value| {
-            if last.as_deref().is_some_and(|last| row_key <= last) {
-                return Ok(ControlFlow::Break(()));
-            }
-            copy.add(row_key, value.ok())?;
-            Ok(ControlFlow::Continue(()))
-        })
-    });
-    copy.batch.put()?;
-    damaged_count += copy.damaged_count;
-    Ok(CopiedTable {
-        is_whole: false,
-        damaged_count,
-    })
-}
-
-/// Result of copying a table.
-struct CopiedTable {
-    /// False if some rows could not be reached.
-    is_whole: bool,
-    /// Number of rows whose values are damaged.
-    damaged_count: usize,
-}
-
-/// A table of a new file while rows are added to it.
-struct Copy<'s> {
+/// The copy of a table, while its rows are added to a new file.
+struct TableCopy<'s> {
     batch: RowBatch<'s>,
     table: Table,
     /// True if the index is kept, with the rows about it.
     has_index: bool,
+    /// Number of rows whose values are damaged.
     damaged_count: usize,
     /// The last row key that was reached.
     last: Option<Vec<u8>>,
 }
 
-impl<'s> Copy<'s> {
+impl<'s> TableCopy<'s> {
     fn new(to: &'s Store, table: Table, has_index: bool) -> Self {
         Self {
             batch: RowBatch::new(to, table),
@@ -262,6 +214,35 @@ impl<'s> Copy<'s> {
             damaged_count: 0,
             last: None,
         }
+    }
+
+    /// Copies the rows that are reachable from the beginning of the table and from its end. Returns
+    /// false if some could not be reached.
+    fn copy(&mut self, from: &Store) -> Result<bool> {
+        if self.copy_in(ScanOrder::Ascending, from)? {
+            return Ok(true);
+        }
+        // From the other end, up to the damaged page.
+        self.copy_in(ScanOrder::Descending, from)?;
+        Ok(false)
+    }
+
+    /// Copies the rows up to the last one of the scan before, or up to an unreadable page: then
+    /// returns false.
+    fn copy_in(&mut self, order: ScanOrder, from: &Store) -> Result<bool> {
+        let (table, end) = (self.table, self.last.take());
+        let span = Span { order, ..Span::ALL };
+        let read = from.read(|rows| {
+            rows.inspect(table, span, &mut |row_key, value| {
+                if end.as_deref().is_some_and(|end| row_key <= end) {
+                    return Ok(ControlFlow::Break(()));
+                }
+                self.add(row_key, value.ok())?;
+                Ok(ControlFlow::Continue(()))
+            })
+        });
+        self.batch.put()?;
+        Ok(read.is_ok())
     }
 
     /// Adds a row, unless its value is derived anew. A damaged value stays damaged: the next open

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::index::Segment;
 use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
 use crate::model::{CachedFile, Timestamp};
-use crate::state::{files_from, key_after};
+use crate::state::{STATE_TABLES, files_from, key_after, scrub_rows};
 
 /// Progress of the round, and figures of all rounds.
 #[derive(Default)]
@@ -100,15 +100,16 @@ impl Scrub {
                 Err(error) => (Stage::State(0, Vec::new()), Err(error)),
             },
             Stage::State(table_idx, from) => {
-                match database.state.scrub(table_idx, &from, SCRUB_ROWS) {
+                let (store, table) = (database.state.store(), STATE_TABLES[table_idx]);
+                match scrub_rows(store, table, &from, SCRUB_ROWS) {
                     Ok(scrubbed) => {
                         self.found(scrubbed.damaged_count);
                         let next = match scrubbed.next {
-                            Some(from) => Some(Stage::State(table_idx, from)),
-                            None if scrubbed.is_last_table => None,
-                            None => Some(Stage::State(table_idx + 1, Vec::new())),
+                            Some(from) => Stage::State(table_idx, from),
+                            None if table_idx + 1 == STATE_TABLES.len() => Stage::Stores,
+                            None => Stage::State(table_idx + 1, Vec::new()),
                         };
-                        (next.unwrap_or(Stage::Stores), Ok(()))
+                        (next, Ok(()))
                     }
                     Err(error) => (Stage::Blobs(Vec::new()), Err(error)),
                 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::orphans::remove_orphans;
 use crate::blob::BlobFinding;
 use crate::catalog::{CATALOG_TABLES, IndexFinding, RECORDS};
-use crate::damage::DamageEntry;
+use crate::damage::{DamageEntry, ReportedFault};
 use crate::data_dir::{is_damaged_copy, is_known, is_left_by_restore};
 use crate::database::{Database, SUM_OF_ROWS};
 use crate::error::{Error, Result, error_chain};
@@ -32,25 +32,17 @@ pub struct Finding {
 
 impl Finding {
     pub(super) fn of(error: &Error, is_repaired: bool) -> Self {
-        match error {
-            Error::Corrupt {
-                file,
-                offset,
-                expected,
-            } => Self {
-                file: file.clone(),
-                offset: Some(*offset),
-                problem: format!("{expected} was expected"),
-                is_repaired,
-                is_note: false,
-            },
-            other => Self {
-                file: String::new(),
-                offset: None,
-                problem: other.to_string(),
-                is_repaired,
-                is_note: false,
-            },
+        let ReportedFault {
+            place,
+            offset,
+            problem,
+        } = ReportedFault::of(error);
+        Self {
+            file: place,
+            offset,
+            problem,
+            is_repaired,
+            is_note: false,
         }
     }
 
@@ -90,22 +82,15 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
     let Database { catalog, state, .. } = database;
     let mut findings = Vec::new();
     verify_store(state.store(), "state.redb", STATE_TABLES, &mut findings);
-    let catalog_tables = CATALOG_TABLES;
-    if !verify_store(
-        catalog.store(),
-        "catalog.redb",
-        catalog_tables,
-        &mut findings,
-    ) {
+    let (store, tables) = (catalog.store(), CATALOG_TABLES);
+    if !verify_store(store, "catalog.redb", tables, &mut findings) {
         // Records older than the index says are among the damaged records below.
         catalog.contain_all_contradicted()?;
     }
     for (store, file) in database.stores() {
         if !store.has_its_sum()? {
-            let problem = format!(
-                "{SUM_OF_ROWS} were expected: run `subcat cluster join` with an \
-                                   empty data directory"
-            );
+            let advice = "run `subcat cluster join` with an empty data directory";
+            let problem = format!("{SUM_OF_ROWS} were expected: {advice}");
             findings.push(Finding::at(file.to_owned(), &problem, false));
         }
     }
@@ -127,13 +112,8 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
     }
     findings.extend(verify_blobs(database, is_repairing)?);
     for (file, offset) in database.counters.torn_entries()? {
-        findings.push(Finding {
-            file,
-            offset: Some(offset),
-            problem: "an entry that matches its checksum was expected".to_owned(),
-            is_repaired: false,
-            is_note: false,
-        });
+        let expected = "an entry that matches its checksum";
+        findings.push(Finding::of(&Error::corrupt(file, offset, expected), false));
     }
     verify_names(database, &mut findings)?;
     // Last, as the checks above meet some of it. The checks have found all that still exists.
@@ -150,19 +130,19 @@ fn verify_blobs(database: &Database, is_repairing: bool) -> Result<Vec<Finding>>
     } = database;
     let state = &database.state;
     let mut walk = ContentWalk::new(state.store(), state);
-    let mut found = Vec::new();
-    while let Some(files) = walk.next_page()? {
-        found.extend(blobs.verify_contents(&files));
-    }
-    found.extend(blobs.verify_names(&|content| state.has_content(*content), is_repairing)?);
     let mut findings = Vec::new();
-    let mut orphans = Vec::new();
-    for finding in found {
-        findings.push(match finding {
-            BlobFinding::Damaged(content, _) if second_home.is_elsewhere(&content, blobs)? => {
-                continue;
+    while let Some(files) = walk.next_page()? {
+        for file in files {
+            if let Err(error) = blobs.check_content(&file)
+                && !second_home.is_elsewhere(&file.content, blobs)?
+            {
+                findings.push(Finding::of(&error, false));
             }
-            BlobFinding::Damaged(_, error) => Finding::of(&error, false),
+        }
+    }
+    let mut orphans = Vec::new();
+    for finding in blobs.verify_names(&|content| state.has_content(*content), is_repairing)? {
+        findings.push(match finding {
             BlobFinding::DamagedVariant(file) => Finding::at(
                 file,
                 "a variant that matches its checksum was expected",

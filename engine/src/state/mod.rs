@@ -31,6 +31,7 @@ pub use event::{
     NewApiKey, Outcome, RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
 pub(crate) use node_rows::{forget_others, identify, mark_aggregated};
+pub(crate) use repair::scrub_rows;
 pub(crate) use store::{Failed, State};
 pub(crate) use tables::{FILES, NODE, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
 pub use touched::TouchedCredentials;

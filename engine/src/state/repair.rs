@@ -52,14 +52,12 @@ pub(super) fn each_readable(
 pub(crate) struct ScrubbedRows {
     /// Row key from which to continue; `None` at the end of the table.
     pub(crate) next: Option<Vec<u8>>,
-    /// True if no other table follows.
-    pub(crate) is_last_table: bool,
     /// Rows that are damaged.
     pub(crate) damaged_count: u64,
 }
 
 /// Reads some rows of a table, beginning at a row key.
-pub(super) fn scrub_rows(
+pub(crate) fn scrub_rows(
     store: &Store,
     table: Table,
     from: &[u8],
@@ -67,7 +65,6 @@ pub(super) fn scrub_rows(
 ) -> Result<ScrubbedRows> {
     let mut scrubbed = ScrubbedRows {
         next: None,
-        is_last_table: false,
         damaged_count: 0,
     };
     let mut count = 0;

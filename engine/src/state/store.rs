@@ -37,14 +37,14 @@ use super::audit_witness::revoke_as_logged;
 use super::event::Outcome;
 use super::file_table::FileTable;
 use super::repair::{
-    EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
-    repair_second_steps, scrub_rows,
+    EachRow, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
+    repair_second_steps,
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AuditClass, DOWNLOADS,
     FIGURES, FILES, LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS,
-    STATE_TABLES, USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows,
-    day_of_row, day_row, last_usage_row, number_of_audit_row, offset_row,
+    USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
+    last_usage_row, number_of_audit_row, offset_row,
 };
 use super::touched::TouchedCredentials;
 use super::view::View;
@@ -149,20 +149,6 @@ impl State {
             let id = row_key.try_into().map_err(|_| bad_row("downloads"))?;
             each(RecordId::from_bytes(id), decode_number(value)?);
             Ok(())
-        })
-    }
-
-    /// Reads some rows of a table, given by its index, beginning at a row key.
-    pub(crate) fn scrub(
-        &self,
-        table_idx: usize,
-        from: &[u8],
-        count_max: usize,
-    ) -> Result<ScrubbedRows> {
-        let scrubbed = scrub_rows(&self.store, STATE_TABLES[table_idx], from, count_max)?;
-        Ok(ScrubbedRows {
-            is_last_table: table_idx + 1 == STATE_TABLES.len(),
-            ..scrubbed
         })
     }
 
