@@ -6,12 +6,12 @@ use subcat_engine::Log;
 
 use super::exchange::Exchange;
 #[cfg(feature = "nats")]
-use super::nats_exchange::NatsExchange;
+use super::nats_exchange;
 #[cfg(feature = "nats")]
 use super::nats_log::NatsLog;
 use super::open_log_error::OpenLogError;
 #[cfg(feature = "postgres")]
-use super::postgres_exchange::PostgresExchange;
+use super::postgres_exchange;
 #[cfg(feature = "postgres")]
 use super::postgres_log::PostgresLog;
 use crate::limits::STREAM_NAME_CHARS_MAX;
@@ -83,11 +83,11 @@ pub fn open_exchange(address: &str, stream: &str) -> Result<Arc<dyn Exchange>, O
     check_stream(stream)?;
     match LogAddress::parse(address)? {
         #[cfg(feature = "nats")]
-        LogAddress::Nats(servers) => Ok(Arc::new(NatsExchange::open(&servers, stream)?)),
+        LogAddress::Nats(servers) => Ok(Arc::new(nats_exchange::open(&servers, stream)?)),
         #[cfg(not(feature = "nats"))]
         LogAddress::Nats(_) => Err(NATS_LEFT_OUT),
         #[cfg(feature = "postgres")]
-        LogAddress::Postgres(url) => Ok(Arc::new(PostgresExchange::open(&url, stream)?)),
+        LogAddress::Postgres(url) => Ok(Arc::new(postgres_exchange::open(&url, stream)?)),
         #[cfg(not(feature = "postgres"))]
         LogAddress::Postgres(_) => Err(POSTGRES_LEFT_OUT),
     }

@@ -1,13 +1,16 @@
 //! The place where messages between nodes wait.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use subcat_engine::NodeId;
 use tokio::sync::Notify;
 
-use super::exchange::MessageKind;
+use super::blocking::Blocking;
+use super::exchange::{Exchange, MessageKind};
+use super::open_log_error::OpenLogError;
 use crate::limits::COUNT_MESSAGES_MAX;
 
 /// A message that is to be sent.
@@ -73,6 +76,33 @@ impl Mailbox {
         if self.is_failing.swap(false, Ordering::AcqRel) {
             tracing::info!("rate limits hold for all nodes together again");
         }
+    }
+}
+
+/// Messages that a task passes on.
+pub(super) struct TaskExchange {
+    pub(super) mailbox: Arc<Mailbox>,
+    /// Threads of the task.
+    pub(super) runtime: Blocking,
+}
+
+impl TaskExchange {
+    /// An exchange without its task.
+    pub(super) fn start() -> Result<Self, OpenLogError> {
+        Ok(Self {
+            mailbox: Arc::default(),
+            runtime: Blocking::start().map_err(OpenLogError::Client)?,
+        })
+    }
+}
+
+impl Exchange for TaskExchange {
+    fn publish(&self, node: NodeId, kind: MessageKind, body: Vec<u8>) {
+        self.mailbox.send(node, kind, body);
+    }
+
+    fn take(&self) -> Vec<Vec<u8>> {
+        self.mailbox.take()
     }
 }
 

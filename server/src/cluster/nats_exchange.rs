@@ -5,53 +5,26 @@ use std::sync::Arc;
 use async_nats::connection::State;
 use async_nats::{Client, Subscriber};
 use futures_util::StreamExt;
-use subcat_engine::NodeId;
 
-use super::blocking::Blocking;
-use super::exchange::{Exchange, MessageKind};
-use super::mailbox::Mailbox;
+use super::mailbox::{Mailbox, TaskExchange};
 use super::nats_log::{addresses_of, base_options, signed_in};
 use super::open_log_error::OpenLogError;
 
-/// Messages on one subject of NATS.
-pub(super) struct NatsExchange {
-    mailbox: Arc<Mailbox>,
-    /// Threads of the task.
-    _runtime: Blocking,
-}
-
-impl NatsExchange {
-    /// Opens the exchange beside the log that these servers hold as `stream`.
-    pub(super) fn open(servers: &[String], stream: &str) -> Result<Self, OpenLogError> {
-        let addresses = addresses_of(servers)?;
-        let runtime = Blocking::start().map_err(OpenLogError::Client)?;
-        let options = signed_in(base_options().no_echo(), &addresses);
-        let subject = format!("{stream}.limits");
-        let opened = runtime.block_on(async {
-            let client = options.connect(addresses).await?;
-            let messages = client.subscribe(subject.clone()).await?;
-            Ok::<_, async_nats::Error>((client, messages))
-        });
-        let (client, messages) =
-            opened.map_err(|error| OpenLogError::Invalid(error.to_string()))?;
-        let mailbox = Arc::<Mailbox>::default();
-        let passing = pass(client, messages, subject, Arc::clone(&mailbox));
-        runtime.handle().spawn(passing);
-        Ok(Self {
-            mailbox,
-            _runtime: runtime,
-        })
-    }
-}
-
-impl Exchange for NatsExchange {
-    fn publish(&self, node: NodeId, kind: MessageKind, body: Vec<u8>) {
-        self.mailbox.send(node, kind, body);
-    }
-
-    fn take(&self) -> Vec<Vec<u8>> {
-        self.mailbox.take()
-    }
+/// Opens the exchange on one subject of NATS, beside the log that these servers hold as `stream`.
+pub(super) fn open(servers: &[String], stream: &str) -> Result<TaskExchange, OpenLogError> {
+    let addresses = addresses_of(servers)?;
+    let exchange = TaskExchange::start()?;
+    let options = signed_in(base_options().no_echo(), &addresses);
+    let subject = format!("{stream}.limits");
+    let opened = exchange.runtime.block_on(async {
+        let client = options.connect(addresses).await?;
+        let messages = client.subscribe(subject.clone()).await?;
+        Ok::<_, async_nats::Error>((client, messages))
+    });
+    let (client, messages) = opened.map_err(|error| OpenLogError::Invalid(error.to_string()))?;
+    let passing = pass(client, messages, subject, Arc::clone(&exchange.mailbox));
+    exchange.runtime.handle().spawn(passing);
+    Ok(exchange)
 }
 
 /// Passes messages on until the client is gone.

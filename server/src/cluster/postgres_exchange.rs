@@ -9,14 +9,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use subcat_engine::NodeId;
 use tokio::time;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::blocking::{Blocking, CONNECT_LIMIT};
-use super::exchange::{Exchange, MessageKind};
-use super::mailbox::{Mailbox, OutgoingMessage};
+use super::blocking::CONNECT_LIMIT;
+use super::exchange::MessageKind;
+use super::mailbox::{Mailbox, OutgoingMessage, TaskExchange};
 use super::open_log_error::OpenLogError;
 use super::postgres_log::{PostgresServer, text_of};
 use crate::limits::COUNTING_NODES_MAX;
@@ -33,13 +32,6 @@ const SETTINGS: &str = "SET synchronous_commit = off; SET statement_timeout = '2
 /// Time as `round` has it.
 const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::int8";
 
-/// Messages in a table of PostgreSQL.
-pub(super) struct PostgresExchange {
-    mailbox: Arc<Mailbox>,
-    /// Threads of the task.
-    _runtime: Blocking,
-}
-
 /// State of the task that has the session.
 struct PostgresPolling {
     server: PostgresServer,
@@ -54,54 +46,38 @@ struct PostgresPolling {
     seen: HashMap<(i64, i16), i64>,
 }
 
-impl PostgresExchange {
-    /// Opens the exchange in the schema `stream`, beside the log.
-    pub(super) fn open(url: &str, stream: &str) -> Result<Self, OpenLogError> {
-        let table = format!("\"{stream}\".limits");
-        let mailbox = Arc::<Mailbox>::default();
-        let runtime = Blocking::start().map_err(OpenLogError::Client)?;
-        let polling = PostgresPolling {
-            server: PostgresServer::parse(url)?,
-            handle: runtime.handle(),
-            mailbox: Arc::clone(&mailbox),
-            create: format!(
-                "CREATE UNLOGGED TABLE IF NOT EXISTS {table} (
-                   node int8, kind int2, round int8 NOT NULL, body bytea NOT NULL,
-                   PRIMARY KEY (node, kind)
-                 )"
-            ),
-            publish: format!(
-                "INSERT INTO {table} VALUES ($1, $2, {NOW}, $3) ON CONFLICT (node, kind) DO UPDATE
-                 SET round = excluded.round, body = excluded.body"
-            ),
-            // Bodies that were seen before are not sent again.
-            poll: format!(
-                "SELECT node, kind, limits.round, body FROM {table}
-                 LEFT JOIN unnest($1::int8[], $2::int2[], $3::int8[]) AS seen(node, kind, round)
-                 USING (node, kind)
-                 WHERE {NOW} - 2000000 < limits.round
-                   AND limits.round IS DISTINCT FROM seen.round
-                   AND node IS DISTINCT FROM $4"
-            ),
-            node: None,
-            seen: HashMap::new(),
-        };
-        runtime.handle().spawn(polling.run());
-        Ok(Self {
-            mailbox,
-            _runtime: runtime,
-        })
-    }
-}
-
-impl Exchange for PostgresExchange {
-    fn publish(&self, node: NodeId, kind: MessageKind, body: Vec<u8>) {
-        self.mailbox.send(node, kind, body);
-    }
-
-    fn take(&self) -> Vec<Vec<u8>> {
-        self.mailbox.take()
-    }
+/// Opens the exchange in the schema `stream`, beside the log.
+pub(super) fn open(url: &str, stream: &str) -> Result<TaskExchange, OpenLogError> {
+    let table = format!("\"{stream}\".limits");
+    let exchange = TaskExchange::start()?;
+    let polling = PostgresPolling {
+        server: PostgresServer::parse(url)?,
+        handle: exchange.runtime.handle(),
+        mailbox: Arc::clone(&exchange.mailbox),
+        create: format!(
+            "CREATE UNLOGGED TABLE IF NOT EXISTS {table} (
+               node int8, kind int2, round int8 NOT NULL, body bytea NOT NULL,
+               PRIMARY KEY (node, kind)
+             )"
+        ),
+        publish: format!(
+            "INSERT INTO {table} VALUES ($1, $2, {NOW}, $3) ON CONFLICT (node, kind) DO UPDATE
+             SET round = excluded.round, body = excluded.body"
+        ),
+        // Bodies that were seen before are not sent again.
+        poll: format!(
+            "SELECT node, kind, limits.round, body FROM {table}
+             LEFT JOIN unnest($1::int8[], $2::int2[], $3::int8[]) AS seen(node, kind, round)
+             USING (node, kind)
+             WHERE {NOW} - 2000000 < limits.round
+               AND limits.round IS DISTINCT FROM seen.round
+               AND node IS DISTINCT FROM $4"
+        ),
+        node: None,
+        seen: HashMap::new(),
+    };
+    exchange.runtime.handle().spawn(polling.run());
+    Ok(exchange)
 }
 
 impl PostgresPolling {
