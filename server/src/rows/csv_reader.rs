@@ -14,7 +14,7 @@ use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
 /// of the file as the end of such a row; the mark in its last cell reveals it.
 const END_MARK: &[u8] = b"\n\0";
 /// Bytes that some editors put before UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Reason to reject a row that only the end of the file ends.
 const OPEN_QUOTE: &str = "opens a quote that is never closed";
 

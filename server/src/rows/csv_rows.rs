@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use csv::{ByteRecord, ReaderBuilder};
 use subcat_engine::{DraftValue, RecordDraft};
 
-use super::csv_reader::{CsvDialect, CsvReader, CsvRow, bad};
+use super::csv_reader::{BYTE_ORDER_MARK, CsvDialect, CsvReader, CsvRow, bad};
 use super::fields::{field_idx, field_name, field_names, field_of};
 use super::row::{Row, RowReceiver, RowRejection};
 
@@ -27,11 +27,7 @@ pub(super) fn read_csv<E: From<io::Error>>(
     while let Some(CsvRow { line, refusal }) = reader.next(&mut record)? {
         each(match refusal {
             None => row_of(line, &record, &columns, &header),
-            Some(reason) => Err(RowRejection {
-                line,
-                field: None,
-                reason,
-            }),
+            Some(reason) => Err(RowRejection::of_line(line, reason)),
         })?;
     }
     Ok(())
@@ -46,9 +42,6 @@ pub fn is_csv_header(line: &[u8]) -> bool {
     let names = |name: &str| record.iter().any(|cell| cell == name.as_bytes());
     is_read && ["video_type", "title", "posted_at"].into_iter().all(names)
 }
-
-/// Bytes that some editors put before UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The field of each column; none if its name is not that of a field.
 fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {

@@ -36,10 +36,7 @@ impl LineGroup {
         first_line: u64,
     ) -> (u64, io::Result<()>) {
         self.text.clear();
-        self.lines = LineNumbers {
-            first: first_line,
-            has_reasons: format == Format::Converted,
-        };
+        self.lines = LineNumbers::of(format, first_line);
         let mut lines_count = 0;
         while self.text.len() < LINE_BATCH_BYTES {
             match append_line(input, &mut self.text) {

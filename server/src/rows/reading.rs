@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use flate2::bufread::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
 
+use super::csv_reader::BYTE_ORDER_MARK;
 use super::csv_rows::read_csv;
 use super::json_rows::read_line;
 use super::row::{RowReceiver, RowRejection};
@@ -77,8 +78,7 @@ pub fn read_rows<E: From<io::Error>>(
     each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     match format {
-        Format::Jsonl => read_lines(input, LineNumbers::from(1), each),
-        Format::Converted => read_lines(input, LineNumbers::with_reasons(1), each),
+        Format::Jsonl | Format::Converted => read_lines(input, LineNumbers::of(format, 1), each),
         Format::Csv => read_csv(input, each),
     }
 }
@@ -93,19 +93,11 @@ pub(super) struct LineNumbers {
 }
 
 impl LineNumbers {
-    /// Lines from this number on.
-    const fn from(first: u64) -> Self {
+    /// Lines of this format, from this number on.
+    pub(super) fn of(format: Format, first: u64) -> Self {
         Self {
             first,
-            has_reasons: false,
-        }
-    }
-
-    /// Lines from this number on, with reasons among them.
-    const fn with_reasons(first: u64) -> Self {
-        Self {
-            first,
-            has_reasons: true,
+            has_reasons: format == Format::Converted,
         }
     }
 }
@@ -119,26 +111,16 @@ pub(super) fn read_lines<E: From<io::Error>>(
     let mut buffer = Vec::new();
     for line_number in lines.first.. {
         buffer.clear();
-        // One byte more than a line may have, so that one that is too long is recognised without
-        // being read into memory.
-        let cap = LINE_BYTES_MAX as u64 + 1;
-        let count = (&mut *input).take(cap).read_until(b'\n', &mut buffer)?;
-        if count == 0 {
+        if !append_line(input, &mut buffer)? {
             return Ok(());
         }
-        let is_whole = buffer.last() == Some(&b'\n') || count <= LINE_BYTES_MAX;
-        if !is_whole {
-            skip_line(input)?;
+        if LINE_BYTES_MAX + 1 < buffer.len() {
             let reason = format!("longer than {LINE_BYTES_MAX} bytes");
-            each(Err(RowRejection {
-                line: line_number,
-                field: None,
-                reason,
-            }))?;
+            each(Err(RowRejection::of_line(line_number, reason)))?;
             continue;
         }
         let line = match line_number {
-            1 => buffer.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&buffer),
+            1 => buffer.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&buffer),
             _ => &buffer,
         };
         let line = line.trim_ascii();
@@ -151,11 +133,7 @@ pub(super) fn read_lines<E: From<io::Error>>(
             None
         };
         each(match reason {
-            Some(reason) => Err(RowRejection {
-                line: line_number,
-                field: None,
-                reason,
-            }),
+            Some(reason) => Err(RowRejection::of_line(line_number, reason)),
             None => read_line(line_number, line),
         })?;
     }
@@ -172,6 +150,8 @@ pub fn next_line(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
 
 /// Appends the next line in the same way. Returns false at the end of the input.
 pub(super) fn append_line(input: &mut dyn BufRead, text: &mut Vec<u8>) -> io::Result<bool> {
+    // One byte more than a line may have, so that one that is too long is recognised without being
+    // read into memory.
     let cap = LINE_BYTES_MAX as u64 + 1;
     let count = (&mut *input).take(cap).read_until(b'\n', text)?;
     if LINE_BYTES_MAX < count && text.last() != Some(&b'\n') {

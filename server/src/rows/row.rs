@@ -28,6 +28,15 @@ pub struct RowRejection {
 }
 
 impl RowRejection {
+    /// The rejection of a whole line.
+    pub fn of_line(line: u64, reason: String) -> Self {
+        Self {
+            line,
+            field: None,
+            reason,
+        }
+    }
+
     /// The engine's rejection of the draft on this line.
     pub fn of_field(line: u64, error: FieldError) -> Self {
         Self {

@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use super::json_scan::JsonScan;
 use super::row::{Next, RowSource, TableRow};
-use super::text::{BYTE_ORDER_MARK, decoded};
+use super::text::decoded;
 use crate::limits::LINE_BYTES_MAX;
+use crate::rows::csv_reader::BYTE_ORDER_MARK;
 use crate::rows::reading::next_line;
 
 /// Objects, one a line.

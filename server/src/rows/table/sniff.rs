@@ -6,7 +6,8 @@ use super::columns::is_known;
 use super::json_scan::arrays_of_objects;
 use super::json_table::JsonArray;
 use super::row::{Next, RowSource, TableRow};
-use super::text::{BYTE_ORDER_MARK, Peeked, decoded};
+use super::text::{Peeked, decoded};
+use crate::rows::csv_reader::BYTE_ORDER_MARK;
 use crate::rows::fields::field_idx;
 
 /// Meaning of a backslash in the texts of a dump.

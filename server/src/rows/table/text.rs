@@ -5,9 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use super::json_scan::arrays_of_objects;
 use crate::limits::{READ_BUFFER_BYTES, SNIFF_BYTES};
-
-/// Bytes that some editors put before UTF-8.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+use crate::rows::csv_reader::BYTE_ORDER_MARK;
 
 /// The beginning of an input, and the input from its beginning.
 pub(super) struct Peeked<'a> {
