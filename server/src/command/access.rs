@@ -11,7 +11,7 @@ use subcat_engine::{
     Disk, Engine, Error, Finding, NodeId, Options, Real, StoreKind, block_on, salvage,
 };
 
-use super::context::now;
+use super::context::{Context, now};
 use super::error::{CommandError, say};
 use super::output::Reply;
 use crate::admin::{Client, SOCKET_NAME};
@@ -285,6 +285,17 @@ pub(super) fn salvage_unreadable(config: &Config) -> Result<Vec<Finding>, Comman
     }
     let disk: Arc<dyn Disk> = Arc::new(Real);
     Ok(salvage(&disk, &config.data)?)
+}
+
+/// Executes one operation on a data directory that exists, and prints its answer: in JSON, or the
+/// text that `show` makes.
+pub(super) fn run_operation<O: Operation>(
+    context: &Context,
+    operation: O,
+    show: impl FnOnce(&O::Answer) -> String,
+) -> Result<(), CommandError> {
+    let config = context.effective_of_existing()?;
+    context.show(&execute_once(config, Missing::Refuse, operation)?, show)
 }
 
 /// Opens, executes one operation, closes.

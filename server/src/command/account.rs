@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 use clap::{Args, ValueEnum};
 use subcat_engine::{Email, Role};
 
-use super::access::{Missing, execute_once};
+use super::access::{Missing, execute_once, run_operation};
 use super::context::Context;
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
@@ -101,15 +101,14 @@ fn email(text: &str) -> Result<String, ArgumentError> {
 impl Subcommand for AccountArguments {
     const NAME: &'static str = "account";
 
-    #[expect(clippy::too_many_lines, reason = "an arm for each action")]
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
         match self.action {
             AccountAction::Create {
                 email,
                 role,
                 password_stdin,
             } => {
+                let config = context.effective_of_existing()?;
                 let role = match role {
                     RoleName::User => Role::User,
                     RoleName::Admin => Role::Admin,
@@ -124,14 +123,12 @@ impl Subcommand for AccountArguments {
                     format!("account {} ({})\n", account.email, account.role)
                 })
             }
-            AccountAction::List => {
-                let reply = execute_once(config, Missing::Refuse, ListAccounts {})?;
-                context.show(&reply, |accounts| listed(accounts))
-            }
+            AccountAction::List => run_operation(context, ListAccounts {}, |it| listed(it)),
             AccountAction::Password {
                 email,
                 password_stdin,
             } => {
+                let config = context.effective_of_existing()?;
                 let set = SetAccountPassword {
                     email: email.clone(),
                     password_hash: ask_password(&email, password_stdin)?.hash(),
@@ -142,36 +139,28 @@ impl Subcommand for AccountArguments {
                 })
             }
             AccountAction::Disable { email } => {
-                let reply = execute_once(config, Missing::Refuse, DisableAccount { email })?;
-                context.show(&reply, |account| {
+                run_operation(context, DisableAccount { email }, |account| {
                     format!("{} is disabled and its keys are rejected\n", account.email)
                 })
             }
             AccountAction::Delete { email } => {
-                let reply = execute_once(config, Missing::Refuse, DeleteAccount { email })?;
-                context.show(&reply, |account| {
+                run_operation(context, DeleteAccount { email }, |account| {
                     format!("{} is deleted and its keys are revoked\n", account.email)
                 })
             }
             AccountAction::Links { action: None } => {
-                let reply = execute_once(config, Missing::Refuse, ListLinks {})?;
-                context.show(&reply, |links| links_shown(links))
+                run_operation(context, ListLinks {}, |links| links_shown(links))
             }
             AccountAction::Links {
                 action: Some(LinkAction::Withdraw { id }),
-            } => {
-                let reply = execute_once(config, Missing::Refuse, WithdrawLink { id })?;
-                context.show(&reply, |link| {
-                    format!("link {} opens nothing any more\n", link.id)
-                })
-            }
-            AccountAction::SecondSteps => {
-                let reply = execute_once(config, Missing::Refuse, ListSecondSteps {})?;
-                context.show(&reply, |listed| second_steps_shown(listed))
-            }
+            } => run_operation(context, WithdrawLink { id }, |link| {
+                format!("link {} opens nothing any more\n", link.id)
+            }),
+            AccountAction::SecondSteps => run_operation(context, ListSecondSteps {}, |steps| {
+                second_steps_shown(steps)
+            }),
             AccountAction::TotpOff { email } => {
-                let reply = execute_once(config, Missing::Refuse, TurnOffTotp { email })?;
-                context.show(&reply, |account| {
+                run_operation(context, TurnOffTotp { email }, |account| {
                     format!("{} signs in by its password alone\n", account.email)
                 })
             }
@@ -180,52 +169,50 @@ impl Subcommand for AccountArguments {
 }
 
 fn links_shown(links: &[LinkListed]) -> String {
-    let row = |link: &LinkListed| {
-        vec![
-            link.id.clone(),
-            link.purpose.clone(),
-            or_dash(link.role.as_ref().or(link.account.as_ref())),
-            or_dash(link.maker.as_ref()),
-            link.expires_at.clone(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = links.iter().map(row).collect();
-    table(&["ID", "PURPOSE", "FOR", "MADE BY", "ENDS"], &rows)
+    table(
+        links,
+        &[
+            ("ID", |link| link.id.clone()),
+            ("PURPOSE", |link| link.purpose.clone()),
+            ("FOR", |link| {
+                or_dash(link.role.as_ref().or(link.account.as_ref()))
+            }),
+            ("MADE BY", |link| or_dash(link.maker.as_ref())),
+            ("ENDS", |link| link.expires_at.clone()),
+        ],
+    )
 }
 
 fn second_steps_shown(second_steps: &[SecondStepListed]) -> String {
-    let row = |listed: &SecondStepListed| {
-        let state = if listed.opens {
-            "works"
-        } else {
-            "must enrol again"
-        };
-        vec![
-            listed.id.to_string(),
-            listed.email.clone(),
-            state.to_owned(),
-            listed.recovery_codes.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = second_steps.iter().map(row).collect();
-    table(&["ID", "EMAIL", "APP", "RECOVERY CODES"], &rows)
+    table(
+        second_steps,
+        &[
+            ("ID", |step| step.id.to_string()),
+            ("EMAIL", |step| step.email.clone()),
+            ("APP", |step| {
+                let state = if step.opens {
+                    "works"
+                } else {
+                    "must enrol again"
+                };
+                state.to_owned()
+            }),
+            ("RECOVERY CODES", |step| step.recovery_codes.to_string()),
+        ],
+    )
 }
 
 fn listed(accounts: &[AccountListed]) -> String {
-    let row = |account: &AccountListed| {
-        vec![
-            account.id.to_string(),
-            account.email.clone(),
-            account.role.clone(),
-            account.created_at.clone(),
-            or_dash(account.disabled_at.as_ref()),
-            account.keys.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = accounts.iter().map(row).collect();
     table(
-        &["ID", "EMAIL", "ROLE", "CREATED", "DISABLED", "KEYS"],
-        &rows,
+        accounts,
+        &[
+            ("ID", |account| account.id.to_string()),
+            ("EMAIL", |account| account.email.clone()),
+            ("ROLE", |account| account.role.clone()),
+            ("CREATED", |account| account.created_at.clone()),
+            ("DISABLED", |account| or_dash(account.disabled_at.as_ref())),
+            ("KEYS", |account| account.keys.to_string()),
+        ],
     )
 }
 

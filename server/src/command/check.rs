@@ -52,22 +52,17 @@ impl Subcommand for CheckArguments {
             let entries = entries.expect("texts and numbers always serialise");
             return print(&format!("{entries}\n"));
         }
-        let rows: Vec<Vec<String>> = entries
-            .iter()
-            .map(|entry| {
-                let changed = match entry.applies {
-                    Applies::AtReload => "reload",
-                    Applies::AtStart => "restart",
-                };
-                let value = plain(&entry.value);
-                vec![
-                    entry.name.into(),
-                    value,
-                    changed.into(),
-                    entry.origin.clone(),
-                ]
-            })
-            .collect();
-        print(&table(&["SETTING", "VALUE", "CHANGED BY", "ORIGIN"], &rows))
+        print(&table(
+            &entries,
+            &[
+                ("SETTING", |entry| entry.name.into()),
+                ("VALUE", |entry| plain(&entry.value)),
+                ("CHANGED BY", |entry| match entry.applies {
+                    Applies::AtReload => "reload".to_owned(),
+                    Applies::AtStart => "restart".to_owned(),
+                }),
+                ("ORIGIN", |entry| entry.origin.clone()),
+            ],
+        ))
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::access::{Missing, execute_once};
+use super::access::run_operation;
 use super::context::Context;
 use super::error::CommandError;
 use super::subcommand::Subcommand;
@@ -32,16 +32,9 @@ impl Subcommand for ClockArguments {
     const NAME: &'static str = "clock";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
         match self.action {
-            ClockAction::Show => {
-                let reply = execute_once(config, Missing::Refuse, ReadClock {})?;
-                context.show(&reply, shown)
-            }
-            ClockAction::Reset => {
-                let reply = execute_once(config, Missing::Refuse, ResetClock {})?;
-                context.show(&reply, reset_shown)
-            }
+            ClockAction::Show => run_operation(context, ReadClock {}, shown),
+            ClockAction::Reset => run_operation(context, ResetClock {}, reset_shown),
         }
     }
 }
@@ -66,7 +59,13 @@ fn revived_keys(title: &str, keys: &[RevivedKey]) -> String {
     if keys.is_empty() {
         return String::new();
     }
-    let row = |key: &RevivedKey| vec![key.id.to_string(), key.name.clone(), key.expires_at.clone()];
-    let rows: Vec<Vec<String>> = keys.iter().map(row).collect();
-    format!("\n{title}\n{}", table(&["id", "name", "expires"], &rows))
+    let listed = table(
+        keys,
+        &[
+            ("id", |key| key.id.to_string()),
+            ("name", |key| key.name.clone()),
+            ("expires", |key| key.expires_at.clone()),
+        ],
+    );
+    format!("\n{title}\n{listed}")
 }

@@ -12,7 +12,7 @@ use subcat_engine::{
     next_epoch,
 };
 
-use super::access::{Missing, execute_once, open_engine};
+use super::access::{open_engine, run_operation};
 use super::context::Context;
 use super::error::{CommandError, SubjectError, say};
 use super::output::Reply;
@@ -165,17 +165,12 @@ impl Subcommand for ClusterArguments {
                     snapshot_shown("joined: start the server", done)
                 })
             }
-            ClusterAction::Status => {
-                let config = context.effective_of_existing()?;
-                let reply = execute_once(config, Missing::Refuse, ReadCluster {})?;
-                context.show(&reply, status_shown)
-            }
+            ClusterAction::Status => run_operation(context, ReadCluster {}, status_shown),
             ClusterAction::Snapshot {
                 snapshots,
                 truncate,
                 keep,
             } => {
-                let config = context.effective_of_existing()?;
                 let folder = snapshots.map(std::path::absolute).transpose()?;
                 let folder = folder.map(|folder| folder.display().to_string());
                 let write = WriteSnapshot {
@@ -183,8 +178,7 @@ impl Subcommand for ClusterArguments {
                     truncate,
                     keep,
                 };
-                let reply = execute_once(config, Missing::Refuse, write)?;
-                context.show(&reply, |done| {
+                run_operation(context, write, |done| {
                     snapshot_shown("the snapshot is written", done)
                 })
             }
@@ -192,16 +186,10 @@ impl Subcommand for ClusterArguments {
                 let config = context.effective_of_existing()?;
                 context.show(&Reply::of(&leave(&config)?), leave_shown)
             }
-            ClusterAction::Forget { node } => {
-                let config = context.effective_of_existing()?;
-                let reply = execute_once(config, Missing::Refuse, ForgetNode { node })?;
-                context.show(&reply, |done| {
-                    format!(
-                        "node {} ({}) is in the list no more\n",
-                        done.name, done.node
-                    )
-                })
-            }
+            ClusterAction::Forget { node } => run_operation(context, ForgetNode { node }, |done| {
+                let (name, node) = (&done.name, &done.node);
+                format!("node {name} ({node}) is in the list no more\n")
+            }),
             ClusterAction::Reseed {
                 lose_entries_after,
                 snapshots,
@@ -521,31 +509,29 @@ fn status_shown(read: &ClusterRead) -> String {
     if read.nodes.is_empty() {
         return text;
     }
-    let rows: Vec<Vec<String>> = read
-        .nodes
-        .iter()
-        .map(|node| {
-            vec![
-                node.name.clone(),
-                node.node.clone(),
-                node.version.clone(),
-                node.applied
-                    .map_or("-".to_owned(), |applied| applied.to_string()),
-                format!("{:.1} s", node.heard_ms as f64 / 1000.0),
-                node.state_hash.clone(),
-                if node.is_diverged {
+    text.push('\n');
+    text.push_str(&table(
+        &read.nodes,
+        &[
+            ("name", |node| node.name.clone()),
+            ("node", |node| node.node.clone()),
+            ("version", |node| node.version.clone()),
+            ("applied", |node| {
+                node.applied.map_or("-".to_owned(), |it| it.to_string())
+            }),
+            ("heard", |node| {
+                format!("{:.1} s", node.heard_ms as f64 / 1000.0)
+            }),
+            ("hash", |node| node.state_hash.clone()),
+            ("rows", |node| {
+                let rows = if node.is_diverged {
                     "DIFFERENT"
                 } else {
                     "same"
-                }
-                .to_owned(),
-            ]
-        })
-        .collect();
-    let header = [
-        "name", "node", "version", "applied", "heard", "hash", "rows",
-    ];
-    text.push('\n');
-    text.push_str(&table(&header, &rows));
+                };
+                rows.to_owned()
+            }),
+        ],
+    ));
     text
 }

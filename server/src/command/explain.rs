@@ -3,7 +3,7 @@
 use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::access::{Missing, execute_once};
+use super::access::run_operation;
 use super::context::Context;
 use super::error::CommandError;
 use super::subcommand::Subcommand;
@@ -66,9 +66,8 @@ impl Subcommand for ExplainArguments {
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
         let query_string = self.query_string();
-        let config = context.effective_of_existing()?;
-        let reply = execute_once(config, Missing::Refuse, ExplainSearch { query_string })?;
-        context.show(&reply, |text| format!("{}\n", text.trim_end()))
+        let explain = ExplainSearch { query_string };
+        run_operation(context, explain, |text| format!("{}\n", text.trim_end()))
     }
 }
 

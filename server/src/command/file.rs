@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use clap::Args;
 use subcat_engine::ReleaseId;
 
-use super::access::{Missing, execute_once};
+use super::access::run_operation;
 use super::context::Context;
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
@@ -60,15 +60,10 @@ impl Subcommand for FileArguments {
     const NAME: &'static str = "file";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
         match self.action {
-            FileAction::Show { release } => {
-                let reply = execute_once(config, Missing::Refuse, ShowFile { release })?;
-                context.show(&reply, shown)
-            }
+            FileAction::Show { release } => run_operation(context, ShowFile { release }, shown),
             FileAction::Forget { release, force } => {
-                let reply = execute_once(config, Missing::Refuse, ForgetFile { release, force })?;
-                context.show(&reply, |forgotten| {
+                run_operation(context, ForgetFile { release, force }, |forgotten| {
                     let release = &forgotten.release;
                     format!("the file of {release} is forgotten: the next download fetches it\n")
                 })
@@ -78,8 +73,7 @@ impl Subcommand for FileArguments {
                     older_than_days: older_than,
                     remove,
                 };
-                let reply = execute_once(config, Missing::Refuse, sweep)?;
-                context.show(&reply, swept)
+                run_operation(context, sweep, swept)
             }
         }
     }

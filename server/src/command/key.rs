@@ -3,7 +3,7 @@
 use clap::Args;
 use subcat_engine::{Expiry, ExpiryPassed, ROLL_DAYS_MAX, RateLimit, Scopes};
 
-use super::access::{Missing, execute_once};
+use super::access::{Missing, execute_once, run_operation};
 use super::context::{Context, now};
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
@@ -108,7 +108,6 @@ impl Subcommand for KeyArguments {
     const NAME: &'static str = "key";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
         match self.action {
             KeyAction::Create {
                 name,
@@ -117,6 +116,7 @@ impl Subcommand for KeyArguments {
                 scope,
                 limit,
             } => {
+                let config = context.effective_of_existing()?;
                 let create = CreateKey {
                     name,
                     account,
@@ -127,14 +127,8 @@ impl Subcommand for KeyArguments {
                 let reply = execute_once(config, Missing::Create, create)?;
                 context.show(&reply, created)
             }
-            KeyAction::List => {
-                let reply = execute_once(config, Missing::Refuse, ListKeys {})?;
-                context.show(&reply, |keys| listed(keys))
-            }
-            KeyAction::Show { id } => {
-                let reply = execute_once(config, Missing::Refuse, ShowKey { id })?;
-                context.show(&reply, shown)
-            }
+            KeyAction::List => run_operation(context, ListKeys {}, |keys| listed(keys)),
+            KeyAction::Show { id } => run_operation(context, ShowKey { id }, shown),
             KeyAction::Roll {
                 id,
                 grace_days,
@@ -145,8 +139,7 @@ impl Subcommand for KeyArguments {
                     grace_days,
                     expires_at: moment(expires),
                 };
-                let reply = execute_once(config, Missing::Refuse, roll)?;
-                context.show(&reply, |rolled| {
+                run_operation(context, roll, |rolled| {
                     let old_end = &rolled.old_ends_at;
                     let text = created(&rolled.created);
                     format!("{text}Key {id}, which it replaces, is revoked at {old_end}.\n")
@@ -155,24 +148,20 @@ impl Subcommand for KeyArguments {
             KeyAction::Limit { id, limit } => {
                 let limit = Some(limit).filter(|limit| limit != DEFAULT_LIMIT);
                 let set = SetKeyLimit { id, limit };
-                let reply = execute_once(config, Missing::Refuse, set)?;
-                context.show(&reply, |set| {
+                run_operation(context, set, |set| {
                     let (requests, seconds) = set.limit.split_once('/').unwrap_or_default();
                     format!("key {id} may make {requests} requests in {seconds} seconds\n")
                 })
             }
-            KeyAction::Revoke { id } => {
-                let reply = execute_once(config, Missing::Refuse, RevokeKey { id })?;
-                context.show(&reply, |revoked| {
-                    let rejected = "requests with it are rejected from now on";
-                    let mut text = format!("key {id} is revoked: {rejected}\n");
-                    for node in &revoked.unconfirmed {
-                        text.push_str(node);
-                        text.push('\n');
-                    }
-                    text
-                })
-            }
+            KeyAction::Revoke { id } => run_operation(context, RevokeKey { id }, |revoked| {
+                let rejected = "requests with it are rejected from now on";
+                let mut text = format!("key {id} is revoked: {rejected}\n");
+                for node in &revoked.unconfirmed {
+                    text.push_str(node);
+                    text.push('\n');
+                }
+                text
+            }),
         }
     }
 }
@@ -202,34 +191,23 @@ fn created(key: &KeyCreated) -> String {
 }
 
 fn listed(keys: &[KeyListed]) -> String {
-    let row = |key: &KeyListed| {
-        vec![
-            key.id.to_string(),
-            key.name.clone(),
-            key.partial.clone(),
-            key.scopes.join(","),
-            key.created_at.clone(),
-            or_dash(key.last_used_at.as_ref()),
-            or_never(key.ends_at.as_ref().or(key.expires_at.as_ref())),
-            key.state.clone(),
-            key.requests.to_string(),
-            key.downloads.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = keys.iter().map(row).collect();
-    let header = [
-        "ID",
-        "NAME",
-        "KEY",
-        "SCOPES",
-        "CREATED",
-        "LAST USED",
-        "ENDS",
-        "STATE",
-        "REQUESTS",
-        "DOWNLOADS",
-    ];
-    table(&header, &rows)
+    table(
+        keys,
+        &[
+            ("ID", |key| key.id.to_string()),
+            ("NAME", |key| key.name.clone()),
+            ("KEY", |key| key.partial.clone()),
+            ("SCOPES", |key| key.scopes.join(",")),
+            ("CREATED", |key| key.created_at.clone()),
+            ("LAST USED", |key| or_dash(key.last_used_at.as_ref())),
+            ("ENDS", |key| {
+                or_never(key.ends_at.as_ref().or(key.expires_at.as_ref()))
+            }),
+            ("STATE", |key| key.state.clone()),
+            ("REQUESTS", |key| key.requests.to_string()),
+            ("DOWNLOADS", |key| key.downloads.to_string()),
+        ],
+    )
 }
 
 fn shown(key: &KeyShown) -> String {

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 use subcat_engine::RecordId;
 
-use super::access::{Missing, execute_once};
+use super::access::run_operation;
 use super::context::Context;
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
@@ -51,28 +51,26 @@ impl Subcommand for RecordArguments {
     const NAME: &'static str = "record";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
         match self.action {
             RecordAction::Set { id, active } => {
                 let set = SetRecordActive {
                     id: id.to_string(),
                     is_active: active,
                 };
-                let reply = execute_once(config, Missing::Refuse, set)?;
                 let state = if active { "active" } else { "inactive" };
-                context.show(&reply, |_| format!("{id} is {state}\n"))
+                run_operation(context, set, |_| format!("{id} is {state}\n"))
             }
             RecordAction::Show { id } => {
                 let show = ShowRecord { id: id.to_string() };
-                let reply = execute_once(config, Missing::Refuse, show)?;
-                context.show(&reply, shown)
+                run_operation(context, show, shown)
             }
             RecordAction::Delete { ids } => {
                 let delete = DeleteRecords {
                     ids: ids.iter().map(ToString::to_string).collect(),
                 };
-                let reply = execute_once(config, Missing::Refuse, delete)?;
-                context.show(&reply, |done| format!("{} deleted\n", done.deleted))
+                run_operation(context, delete, |done| {
+                    format!("{} deleted\n", done.deleted)
+                })
             }
         }
     }

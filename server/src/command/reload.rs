@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::access::{Missing, execute_once};
+use super::access::run_operation;
 use super::context::Context;
 use super::error::CommandError;
 use super::subcommand::Subcommand;
@@ -23,9 +23,7 @@ impl Subcommand for ReloadArguments {
     const NAME: &'static str = "reload";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
-        let reply = execute_once(config, Missing::Refuse, ReloadSettings {})?;
-        context.show(&reply, shown)
+        run_operation(context, ReloadSettings {}, shown)
     }
 }
 

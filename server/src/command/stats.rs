@@ -3,7 +3,7 @@
 use clap::Args;
 use subcat_engine::EngineStats;
 
-use super::access::{Missing, execute_once};
+use super::access::run_operation;
 use super::context::Context;
 use super::error::CommandError;
 use super::subcommand::Subcommand;
@@ -19,9 +19,7 @@ impl Subcommand for StatsArguments {
     const NAME: &'static str = "stats";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective_of_existing()?;
-        let reply = execute_once(config, Missing::Refuse, ReadStats {})?;
-        context.show(&reply, shown)
+        run_operation(context, ReadStats {}, shown)
     }
 }
 

@@ -4,17 +4,29 @@ use serde_json::Value;
 
 use crate::ops::DayShown;
 
-/// Rows under a header, every column as wide as its widest cell.
-pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let mut widths: Vec<usize> = header.iter().map(|name| name.chars().count()).collect();
+/// A column of a table: its name, and its cell for an item.
+pub(super) type TableColumn<T> = (&'static str, fn(&T) -> String);
+
+/// Items under a header, one a line.
+pub(super) fn table<T>(items: &[T], columns: &[TableColumn<T>]) -> String {
+    let header = columns.iter().map(|(name, _)| (*name).to_owned());
+    let row = |item: &T| columns.iter().map(|(_, cell)| cell(item)).collect();
+    let mut rows: Vec<Vec<String>> = vec![header.collect()];
+    rows.extend(items.iter().map(row));
+    aligned(&rows)
+}
+
+/// Rows of cells, every column as wide as its widest cell.
+pub(super) fn aligned(rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
     for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = cell.chars().count().max(*width);
         }
     }
-    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
     let mut out = String::new();
-    for row in std::iter::once(&header).chain(rows) {
+    for row in rows {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&widths) {
             line.push_str(cell);
@@ -53,17 +65,16 @@ pub(super) fn usage_table(days: &[DayShown]) -> String {
     if days.is_empty() {
         return "not used in the last 30 days\n".into();
     }
-    let row = |day: &DayShown| {
-        vec![
-            day.day.clone(),
-            day.requests.to_string(),
-            day.downloads.to_string(),
-            day.client_errors.to_string(),
-            day.limited.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = days.iter().map(row).collect();
-    table(&["DAY", "REQUESTS", "DOWNLOADS", "4XX", "429"], &rows)
+    table(
+        days,
+        &[
+            ("DAY", |day| day.day.clone()),
+            ("REQUESTS", |day| day.requests.to_string()),
+            ("DOWNLOADS", |day| day.downloads.to_string()),
+            ("4XX", |day| day.client_errors.to_string()),
+            ("429", |day| day.limited.to_string()),
+        ],
+    )
 }
 
 /// Bytes in the unit that keeps the number short.
@@ -94,13 +105,15 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [
-            vec!["1".to_owned(), "añejo…".to_owned(), "x".to_owned()],
-            vec!["100".to_owned(), String::new(), String::new()],
+        let rows = [("1", "añejo…", "x"), ("100", "", "")];
+        let columns: [TableColumn<(&str, &str, &str)>; 3] = [
+            ("ID", |row| row.0.to_owned()),
+            ("NAME", |row| row.1.to_owned()),
+            ("X", |row| row.2.to_owned()),
         ];
         let expected = "ID   NAME    X\n1    añejo…  x\n100\n";
-        assert_eq!(table(&["ID", "NAME", "X"], &rows), expected);
-        assert_eq!(table(&["A"], &[]), "A\n");
+        assert_eq!(table(&rows, &columns), expected);
+        assert_eq!(table(&[], &columns[..1]), "ID\n");
     }
 
     #[test]

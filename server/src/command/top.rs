@@ -10,7 +10,7 @@ use super::context::Context;
 use super::error::CommandError;
 use super::output::print;
 use super::subcommand::Subcommand;
-use super::table::{bytes as size, facts, table};
+use super::table::{aligned, bytes as size, facts};
 use crate::ops::{LiveRead, LiveRoute, ReadLive};
 use crate::service::{LATENCY_BUCKETS_US, latency_quantile_us};
 
@@ -99,16 +99,13 @@ fn picture(before: &LiveRead, now: &LiveRead) -> String {
         rows.push(("failing", failing.clone()));
     }
     let none = LiveRoute::default();
-    let routes: Vec<Vec<String>> = now
-        .routes
-        .iter()
-        .map(|route| {
-            let before = before.routes.iter().find(|b| b.name == route.name);
-            route_row(before.unwrap_or(&none), route, us)
-        })
-        .collect();
     let header = ["ROUTE", "PER S", "5XX PER S", "MEDIAN", "99 %"];
-    format!("{}\n{}", facts(&rows), table(&header, &routes))
+    let mut routes = vec![header.map(str::to_owned).to_vec()];
+    for route in &now.routes {
+        let before = before.routes.iter().find(|b| b.name == route.name);
+        routes.push(route_row(before.unwrap_or(&none), route, us));
+    }
+    format!("{}\n{}", facts(&rows), aligned(&routes))
 }
 
 fn route_row(before: &LiveRoute, now: &LiveRoute, us: u64) -> Vec<String> {
