@@ -63,6 +63,27 @@ fn integer(number: u64) -> i64 {
     number.try_into().expect("it is small")
 }
 
+/// Imports films with nothing but a title.
+pub fn import_films(
+    engine: &Engine,
+    numbers: impl IntoIterator<Item = u64>,
+    title: impl Fn(u64) -> String,
+) -> Result<(), Error> {
+    let mut importer = engine.catalog().importer();
+    for number in numbers {
+        let text = |text: &str| DraftValue::Text(Cow::Owned(text.to_owned()));
+        let draft = RecordDraft {
+            id: text(&id(number).to_string()),
+            video_type: text("movie"),
+            title: text(&title(number)),
+            posted_at: text("2020-01-02T03:04:05Z"),
+            ..RecordDraft::default()
+        };
+        importer.push(draft)?.expect("the draft is valid");
+    }
+    importer.finish(&mut |_| {}).map(drop)
+}
+
 /// Imports records whose titles have this word.
 pub fn import(engine: &Engine, numbers: Range<u64>, word: &str) -> Result<(), Error> {
     let mut importer = engine.catalog().importer();

@@ -6,59 +6,25 @@
 //! choose their number and the random times.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use subcat_engine::{
-    AGGREGATE_SECONDS_MAX, ApiKey, ApiKeyId, Change, Day, DraftValue, Engine, FileKind, NewApiKey,
-    NodeId, Options, Outcome, Real, RecordDraft, RecordId, ReleaseId, Scopes, StoreKind, Timestamp,
-    Variant,
+    AGGREGATE_SECONDS_MAX, ApiKey, ApiKeyId, Change, Day, Engine, FileKind, NewApiKey, Outcome,
+    ReleaseId, Scopes, Timestamp, Variant,
 };
+use subcat_tests::campaign::{Random, setting};
+use subcat_tests::filled::{self, id, import_films, now};
 
 const DIR: &str = "SUBCAT_CRASH_DIR";
 const ROUND: &str = "SUBCAT_CRASH_ROUND";
 /// The record whose downloads are counted.
 const COUNTED: u64 = 7;
-
-fn now() -> Timestamp {
-    Timestamp::from_seconds(1_700_000_000).unwrap()
-}
-
-fn open(dir: &Path) -> Engine {
-    let options = Options {
-        disk: Arc::new(Real),
-        store: StoreKind::Redb,
-        counter_lanes: 1,
-        node: NodeId(1),
-    };
-    Engine::open(dir, options).expect("the data directory opens")
-}
-
-fn id(number: u64) -> RecordId {
-    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    RecordId::from_bytes(((u128::from(spread) << 64) | u128::from(number)).to_be_bytes())
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
 
 fn say(words: &str) {
     let mut out = std::io::stdout().lock();
@@ -66,21 +32,8 @@ fn say(words: &str) {
     out.flush().unwrap();
 }
 
-fn import(engine: &Engine, numbers: std::ops::Range<u64>, title: &str) {
-    let mut importer = engine.catalog().importer();
-    for number in numbers {
-        let id = id(number).to_string();
-        let text = |text| DraftValue::Text(Cow::Borrowed(text));
-        let outcome = importer.push(RecordDraft {
-            id: text(&id),
-            video_type: text("movie"),
-            title: text(title),
-            posted_at: text("2020-01-02T03:04:05Z"),
-            ..RecordDraft::default()
-        });
-        outcome.unwrap().unwrap();
-    }
-    importer.finish(&mut |_| {}).unwrap();
+fn open(dir: &Path) -> Engine {
+    filled::open(dir).expect("the data directory opens")
 }
 
 /// Works until it is killed. Does nothing when it is run as a test.
@@ -104,7 +57,7 @@ fn child() {
         };
         let to = from + count;
         say(&format!("begin {from} {to} {generation}"));
-        import(&engine, from..to, &format!("Generación {generation}"));
+        import_films(&engine, from..to, |_| format!("Generación {generation}")).unwrap();
         say(&format!("done {from} {to} {generation}"));
         for _ in 0..20 {
             lane.count(id(COUNTED), Some(ApiKeyId(1)), Day(20_000))

@@ -5,13 +5,10 @@
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use subcat_engine::{
-    DraftValue, Engine, Error, Filters, NodeId, Options, Query, Real, RecordDraft, RecordId,
-    SearchText, StoreKind, Timestamp,
-};
+use subcat_engine::{DraftValue, Engine, Filters, Query, RecordDraft, RecordId, SearchText};
+use subcat_tests::filled::{id, now, open};
 
 const RECORDS: u64 = 2_000;
 /// Records changed after the segment was written: they are in the journal.
@@ -20,25 +17,6 @@ const CHANGED: u64 = 50;
 const STRIDE: usize = 18_013;
 /// Steps of maintenance after which answers must be right.
 const STEPS_MAX: usize = 5;
-
-fn open(data: &Path) -> Result<Engine, Error> {
-    let options = Options {
-        disk: Arc::new(Real),
-        store: StoreKind::Redb,
-        counter_lanes: 0,
-        node: NodeId(1),
-    };
-    Engine::open(data, options)
-}
-
-fn now() -> Timestamp {
-    Timestamp::from_seconds(1_700_000_000).unwrap()
-}
-
-fn id(number: u64) -> RecordId {
-    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    RecordId::from_bytes(((u128::from(spread) << 64) | u128::from(number)).to_be_bytes())
-}
 
 fn import(engine: &Engine, numbers: std::ops::Range<u64>, word: &str) {
     let mut importer = engine.catalog().importer();

@@ -3,17 +3,13 @@
 //! It is a small tmpfs that the test mounts, which takes root; without that the test is skipped.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::borrow::Cow;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 
-use subcat_engine::{
-    DraftValue, Engine, Error, Filters, NodeId, Options, Query, Real, RecordDraft, RecordId,
-    SearchText, StoreKind, Timestamp,
-};
+use subcat_engine::{Engine, Error, Filters, Query, SearchText, Timestamp};
+use subcat_tests::filled::{id, import_films, open};
 
 /// Room for the data and for the 48 MiB that changes ask for.
 const DISK_MIB: u32 = 72;
@@ -57,39 +53,12 @@ impl Drop for SmallDisk {
     }
 }
 
-fn open(data: &Path) -> Result<Engine, Error> {
-    let options = Options {
-        disk: Arc::new(Real),
-        store: StoreKind::Redb,
-        counter_lanes: 1,
-        node: NodeId(1),
-    };
-    Engine::open(data, options)
-}
-
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_seconds(1_700_000_000 + seconds).unwrap()
 }
 
-fn id(number: u64) -> RecordId {
-    RecordId::from_bytes(u128::from(number).to_be_bytes())
-}
-
 fn import(engine: &Engine, numbers: std::ops::Range<u64>) -> Result<(), Error> {
-    let mut importer = engine.catalog().importer();
-    for number in numbers {
-        let id = id(number).to_string();
-        let text = |text| DraftValue::Text(Cow::Borrowed(text));
-        let draft = RecordDraft {
-            id: text(&id),
-            video_type: text("movie"),
-            title: text("Película"),
-            posted_at: text("2020-01-02T03:04:05Z"),
-            ..RecordDraft::default()
-        };
-        importer.push(draft)?.unwrap();
-    }
-    importer.finish(&mut |_| {}).map(drop)
+    import_films(engine, numbers, |_| "Película".to_owned())
 }
 
 fn found(engine: &Engine) -> u64 {

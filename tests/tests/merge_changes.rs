@@ -1,14 +1,11 @@
 //! Records that change while a merge runs: the result of the merge must not bring them back.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::{
-    Disk, DraftValue, Engine, Filters, NodeId, Options, Query, Real, RecordDraft, RecordId,
-    SearchText, StoreKind, Timestamp,
-};
+use subcat_engine::{Disk, Engine, Filters, Query, Real, RecordId, SearchText};
+use subcat_tests::filled::{id, import_films, now, open_on};
 use subcat_tests::pausing_disk::PausingDisk;
 
 /// Segments of one tier that a merge takes.
@@ -17,38 +14,11 @@ const RECORDS_IN_SEGMENT: u64 = 10;
 const RECORDS_COUNT: u64 = SEGMENTS_COUNT * RECORDS_IN_SEGMENT;
 
 fn open(dir: &Path, disk: Arc<dyn Disk>) -> Engine {
-    let options = Options {
-        disk,
-        store: StoreKind::Redb,
-        counter_lanes: 1,
-        node: NodeId(1),
-    };
-    Engine::open(dir, options).unwrap()
-}
-
-fn now() -> Timestamp {
-    Timestamp::from_seconds(1_700_000_000).unwrap()
-}
-
-fn id(number: u64) -> RecordId {
-    RecordId::from_bytes(u128::from(number).to_be_bytes())
+    open_on(disk, dir).unwrap()
 }
 
 fn import(engine: &Engine, numbers: impl Iterator<Item = u64>, title: &str) {
-    let mut importer = engine.catalog().importer();
-    for number in numbers {
-        let id = id(number).to_string();
-        let text = |text| DraftValue::Text(Cow::Borrowed(text));
-        let pushed = importer.push(RecordDraft {
-            id: text(&id),
-            video_type: text("movie"),
-            title: text(title),
-            posted_at: text("2020-01-02T03:04:05Z"),
-            ..RecordDraft::default()
-        });
-        pushed.unwrap().unwrap();
-    }
-    importer.finish(&mut |_| {}).unwrap();
+    import_films(engine, numbers, |_| title.to_owned()).unwrap();
 }
 
 /// Numbers of the records that a search for a title finds, and its total.

@@ -1,48 +1,20 @@
 //! A file of the truth with a damaged page: what can be read of it is kept.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::{
-    AccountId, Disk, DraftValue, Engine, Error, NodeId, Options, Real, RecordDraft, RecordId,
-    StepSecret, StoreKind, salvage,
-};
-use subcat_tests::filled::{fill, now};
+use subcat_engine::{AccountId, Disk, Engine, Real, StepSecret, salvage};
+use subcat_tests::filled::{fill, import_films, now, open};
 
 const RECORDS: u64 = 4_000;
 const PAGE_BYTES: usize = 4_096;
 /// Distance of the damaged pages, a prime.
 const STRIDE: usize = 13;
 
-fn open(data: &Path) -> Result<Engine, Error> {
-    let options = Options {
-        disk: Arc::new(Real),
-        store: StoreKind::Redb,
-        counter_lanes: 0,
-        node: NodeId(1),
-    };
-    Engine::open(data, options)
-}
-
 fn import(engine: &Engine, numbers: std::ops::Range<u64>) {
-    let mut importer = engine.catalog().importer();
-    for number in numbers {
-        let id = RecordId::from_bytes(u128::from(number).to_be_bytes()).to_string();
-        let title = format!("Película {number}");
-        let text = |text| DraftValue::Text(Cow::Borrowed(text));
-        let draft = RecordDraft {
-            id: text(&id),
-            video_type: text("movie"),
-            title: text(&title),
-            posted_at: text("2020-01-02T03:04:05Z"),
-            ..RecordDraft::default()
-        };
-        importer.push(draft).unwrap().unwrap();
-    }
-    importer.finish(&mut |_| {}).unwrap();
+    import_films(engine, numbers, |number| format!("Película {number}")).unwrap();
 }
 
 fn copy_dir(from: &Path, to: &Path) {

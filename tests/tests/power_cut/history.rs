@@ -2,27 +2,7 @@
 
 use std::path::Path;
 
-/// Repeatable random numbers (xorshift).
-pub struct Random(u64);
-
-impl Random {
-    /// Numbers of a seed.
-    pub fn new(seed: u64) -> Self {
-        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        for _ in 0..8 {
-            random.below(2);
-        }
-        random
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % bound
-    }
-}
+use subcat_tests::campaign::Random;
 
 /// One change.
 #[derive(Debug, Clone)]

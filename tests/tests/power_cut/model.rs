@@ -1,15 +1,14 @@
 //! The state that was acknowledged, and a comparison of it with an opened engine.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    AGGREGATE_SECONDS_MAX, ApiKeyId, Change, CounterLane, Day, Disk, DraftValue, Engine, Error,
-    FileKind, NewApiKey, NodeId, Options, Real, RecordDraft, RecordId, ReleaseId, Scopes,
-    StoreKind, Timestamp, Variant,
+    AGGREGATE_SECONDS_MAX, ApiKeyId, Change, CounterLane, Day, Disk, Engine, Error, FileKind,
+    NewApiKey, Real, RecordId, ReleaseId, Scopes, Timestamp, Variant,
 };
+use subcat_tests::filled::{id, import_films, open, open_on};
 
 use crate::history::{Step, backup_dir};
 
@@ -37,13 +36,7 @@ pub struct Subject {
 impl Subject {
     /// Opens the data directory below `root`.
     pub fn open(root: &Path, disk: Arc<dyn Disk>) -> Result<Self, Error> {
-        let options = Options {
-            disk,
-            store: StoreKind::Redb,
-            counter_lanes: 1,
-            node: NodeId(1),
-        };
-        let engine = Engine::open(&root.join("data"), options)?;
+        let engine = open_on(disk, &root.join("data"))?;
         let lane = engine.usage().counter_lane()?;
         Ok(Self { engine, lane })
     }
@@ -59,7 +52,7 @@ impl Subject {
             Step::Import {
                 records,
                 generation,
-            } => import(engine, records.clone(), *generation)?,
+            } => import_films(engine, records.clone(), |_| title(*generation))?,
             Step::Delete(records) => {
                 let ids: Vec<RecordId> = records.iter().map(|record| id(*record)).collect();
                 engine.catalog().delete_records(&ids)?;
@@ -264,14 +257,8 @@ impl Model {
             }
             return Ok(());
         }
-        let options = Options {
-            disk: Arc::new(Real),
-            store: StoreKind::Redb,
-            counter_lanes: 1,
-            node: NodeId(1),
-        };
-        let engine = Engine::open(&path, options);
-        let engine = engine.map_err(|error| format!("backup {number} does not open: {error}"))?;
+        let engine =
+            open(&path).map_err(|error| format!("backup {number} does not open: {error}"))?;
         let findings = engine.verify(false).map_err(|error| error.to_string())?;
         if !findings.is_empty() {
             return Err(format!("backup {number}: {findings:?}"));
@@ -294,25 +281,6 @@ fn records_of(engine: &Engine) -> Result<Records, String> {
     Ok(found)
 }
 
-fn import(engine: &Engine, records: std::ops::Range<u64>, generation: u64) -> Result<(), Error> {
-    let mut importer = engine.catalog().importer();
-    for record in records {
-        let id = id(record).to_string();
-        let title = title(generation);
-        let text = |text| DraftValue::Text(Cow::Borrowed(text));
-        let validated = importer.push(RecordDraft {
-            id: text(&id),
-            video_type: text("movie"),
-            title: text(&title),
-            posted_at: text("2020-01-02T03:04:05Z"),
-            ..RecordDraft::default()
-        });
-        validated?.expect("the draft is valid");
-    }
-    importer.finish(&mut |_| {})?;
-    Ok(())
-}
-
 fn new_key(generation: u64) -> NewApiKey {
     let mut digest = [0; 32];
     digest[..8].copy_from_slice(&generation.to_be_bytes());
@@ -329,11 +297,6 @@ fn new_key(generation: u64) -> NewApiKey {
 
 fn title(generation: u64) -> String {
     format!("Generación {generation}")
-}
-
-fn id(record: u64) -> RecordId {
-    let spread = record.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    RecordId::from_bytes(((u128::from(spread) << 64) | u128::from(record)).to_be_bytes())
 }
 
 fn release(generation: u64) -> ReleaseId {

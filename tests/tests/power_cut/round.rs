@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::internals::{IgnoredSyncs, PowerCut};
+use subcat_tests::campaign::Random;
 use tempfile::TempDir;
 
-use crate::history::{Random, Step};
+use crate::history::Step;
 use crate::model::{Model, Subject};
 
 /// Steps that a cut may fall into.
@@ -63,7 +64,7 @@ pub fn run(round: &Round) -> Result<Outcome, String> {
 }
 
 fn run_once(round: &Round) -> Result<Outcome, String> {
-    let mut random = Random::new(round.seed);
+    let mut random = Random(round.seed);
     let mut acknowledged = Model::default();
     let mut in_doubt = Model::default();
     let mut cut_in = "open";
