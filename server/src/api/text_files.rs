@@ -436,7 +436,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let options = Options {
             disk: Arc::new(Real),
-            store: StoreKind::Memory,
+            store: StoreKind::Redb,
             counter_lanes: 0,
             node: NodeId(1),
         };
