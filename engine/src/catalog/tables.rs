@@ -303,14 +303,14 @@ fn digest_of(stored: Option<&[u8]>) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JournalEntry {
     pub(crate) id: RecordId,
-    /// Digest of its bytes after the commit; `None` if an older version wrote the entry.
-    digest: Option<u64>,
+    /// Digest of its bytes after the commit.
+    digest: u64,
 }
 
 impl JournalEntry {
-    /// Returns true if these are the record's bytes after the commit, as far as is known.
+    /// Returns true if these are the record's bytes after the commit.
     pub(crate) fn is_of(&self, stored: Option<&[u8]>) -> bool {
-        self.digest.is_none_or(|digest| digest == digest_of(stored))
+        self.digest == digest_of(stored)
     }
 }
 
@@ -338,16 +338,6 @@ pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<JournalEntr
 
 /// Adds the entries of a journal row.
 fn push_entries(row: &[u8], out: &mut Vec<JournalEntry>) -> Result<()> {
-    // The length of a row of this version is not a multiple of 16: the two kinds cannot be
-    // confused.
-    if let (ids, []) = row.as_chunks::<16>() {
-        let entries = ids.iter().map(|id| JournalEntry {
-            id: RecordId::from_bytes(*id),
-            digest: None,
-        });
-        out.extend(entries);
-        return Ok(());
-    }
     let version_and_entries = row.split_first();
     let entries = version_and_entries.map(|(version, rest)| (version, rest.as_chunks()));
     let Some((&JOURNAL_VERSION, (entries, []))) = entries else {
@@ -362,7 +352,7 @@ fn push_entries(row: &[u8], out: &mut Vec<JournalEntry>) -> Result<()> {
         let digest = digest.try_into().expect("an entry ends with a digest");
         out.push(JournalEntry {
             id: RecordId::from_bytes(*id),
-            digest: Some(u64::from_le_bytes(digest)),
+            digest: u64::from_le_bytes(digest),
         });
     }
     Ok(())

@@ -33,9 +33,6 @@ use crate::model::{ApiKeyId, Day, RecordId};
 
 const MAGIC: &[u8; 8] = b"subcatCT";
 const VERSION: u32 = 3;
-/// Versions with entries that are checked without a seed. In the first, each entry counts one
-/// download, as new entries of the others do.
-const UNPLACED_VERSIONS: [u32; 2] = [1, 2];
 /// Offset of the first entry.
 pub(super) const HEADER_BYTES: u64 = 16;
 /// Bytes of one entry.
@@ -99,23 +96,11 @@ impl CountEntry {
     }
 }
 
-/// Seeds of the checksums of a file's entries, by its header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntrySeeds {
-    /// Their places.
-    Placed,
-    /// None: a file of a version before.
-    Unplaced,
-    /// One or the other: the header is torn.
-    Either,
-}
-
 /// A file that a lane appends to, or has appended to.
 pub(super) struct CounterFile {
     pub(super) name: String,
     path: PathBuf,
     file: Box<dyn DiskFile>,
-    seeds: EntrySeeds,
     /// The xxh3 of the name, to which the offset of an entry is added.
     name_seed: u64,
     /// Up to where entries stand; stored after they are written.
@@ -160,7 +145,6 @@ impl CounterWriter {
             .reserve(COUNTER_FILE_BYTES_MAX)
             .map_err(Error::io("map", &path))?;
         let begun = CounterFile {
-            seeds: EntrySeeds::Placed,
             name_seed: xxh3_64(name.as_bytes()),
             name,
             path,
@@ -251,8 +235,8 @@ impl CounterFile {
         let mut header = [0; HEADER_BYTES as usize];
         file.read_at(&mut header, 0)
             .map_err(Error::io("read", &path))?;
+        check_header(&header, &name)?;
         Ok(Some(Self {
-            seeds: seeds_of(&header, &name)?,
             name_seed: xxh3_64(name.as_bytes()),
             name,
             path,
@@ -309,19 +293,13 @@ impl CounterFile {
         Ok(())
     }
 
-    /// Bytes of an entry of this place, in a file of this version: no other is written to.
+    /// Bytes of an entry of this place.
     fn encoded(&self, entry: CountEntry, offset: u64) -> [u8; ENTRY_BYTES as usize] {
         entry.to_bytes(self.name_seed.wrapping_add(offset))
     }
 
     fn decoded(&self, bytes: &[u8; ENTRY_BYTES as usize], offset: u64) -> Option<CountEntry> {
-        let placed = || CountEntry::from_bytes(bytes, self.name_seed.wrapping_add(offset));
-        let unplaced = || CountEntry::from_bytes(bytes, 0);
-        match self.seeds {
-            EntrySeeds::Placed => placed(),
-            EntrySeeds::Unplaced => unplaced(),
-            EntrySeeds::Either => placed().or_else(unplaced),
-        }
+        CountEntry::from_bytes(bytes, self.name_seed.wrapping_add(offset))
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
@@ -401,16 +379,19 @@ impl CounterFile {
     }
 }
 
-/// Errors: [`Error::NewerValue`] for a complete header with a later version; a torn one has no
+/// Errors: [`Error::NewerValue`] for a complete header with a later version. A torn one has no
 /// version.
-fn seeds_of(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<EntrySeeds> {
+fn check_header(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<()> {
     let [content @ .., _, _, _, _] = header;
     if header[12..] != check(content, 0) {
-        return Ok(EntrySeeds::Either);
+        return Ok(());
     }
     let [.., low, second, third, high] = *content;
     let found = u32::from_le_bytes([low, second, third, high]);
     let is_ours = header.starts_with(MAGIC);
+    if is_ours && found == VERSION {
+        return Ok(());
+    }
     if is_ours && VERSION < found {
         return Err(Error::NewerValue {
             place: "counters",
@@ -418,14 +399,8 @@ fn seeds_of(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<EntrySee
             supported: VERSION as u8,
         });
     }
-    if is_ours && found == VERSION {
-        Ok(EntrySeeds::Placed)
-    } else if is_ours && UNPLACED_VERSIONS.contains(&found) {
-        Ok(EntrySeeds::Unplaced)
-    } else {
-        let file = format!("counters/{name}");
-        Err(Error::corrupt(file, 0, "the header of a counter file"))
-    }
+    let file = format!("counters/{name}");
+    Err(Error::corrupt(file, 0, "the header of a counter file"))
 }
 
 fn check(bytes: &[u8], seed: u64) -> [u8; 4] {
@@ -577,31 +552,22 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_versions_before_are_read() {
+    fn a_file_of_another_version_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = writer_at(&Real, dir.path());
         writer.count(COUNTED).unwrap();
         let path = dir.path().join("a");
         let mut content = std::fs::read(&path).unwrap();
-        let mut set_version = |version: u32| {
+        let mut opened = |version: u32| {
             content[8] = version as u8;
             let header_check = check(&content[..12], 0);
             content[12..16].copy_from_slice(&header_check);
-            content.clone()
+            std::fs::write(&path, &content).unwrap();
+            CounterFile::open(&Real, path.clone(), "a".to_owned()).err()
         };
-        // Written as they wrote it: the day in four bytes, the last of them for downloads.
-        let fields: [&[u8]; 3] = [&[1; 16], &5_u64.to_le_bytes(), &20_000_u32.to_le_bytes()];
-        let mut entry = fields.concat();
-        entry.extend(check(&entry, 0));
-        for version in UNPLACED_VERSIONS {
-            let mut before = set_version(version);
-            before[16..48].copy_from_slice(&entry);
-            std::fs::write(&path, &before).unwrap();
-            let file = CounterFile::open(&Real, path.clone(), "a".to_owned());
-            assert_eq!(read(&file.unwrap().unwrap(), 0).0, [(COUNTED, 1)]);
-        }
-        std::fs::write(&path, set_version(VERSION + 1)).unwrap();
-        let refused = CounterFile::open(&Real, path, "a".to_owned()).err();
-        assert!(matches!(refused, Some(Error::NewerValue { found: 4, .. })));
+        let newer = opened(VERSION + 1);
+        assert!(matches!(newer, Some(Error::NewerValue { found: 4, .. })));
+        assert!(matches!(opened(VERSION - 1), Some(Error::Corrupt { .. })));
+        assert!(opened(VERSION).is_none());
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{id, import, now, open, title_of};
-use crate::catalog::{JOURNAL, RECORDS};
+use crate::catalog::RECORDS;
 use crate::data_dir::DataDir;
 use crate::database::{CATALOG_FILE, open_store};
 use crate::disk::Real;
@@ -187,41 +187,6 @@ fn a_record_that_only_the_index_has_is_left_out() {
 fn ensure_left_out_of_index(engine: &Engine, number: u64) {
     assert!(engine.catalog().snapshot().doc(id(number)).is_err());
     assert!(engine.catalog().stored_record(id(number)).is_err());
-}
-
-/// A journal of an older version, which has ids alone.
-#[test]
-fn a_journal_without_digests_is_replayed() {
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    let engine = prepare(&data);
-    let before = rows_of(&engine, &[1]);
-    import(&engine, 1..2, "Dos").unwrap();
-    import(&engine, 0..3, "Tres").unwrap();
-    close_and_change(engine, &data, |store| {
-        let strip = store.write(|rows| {
-            let row_keys = rows.row_keys(JOURNAL)?;
-            let last = row_keys.last().expect("it is there");
-            let row = rows.get(JOURNAL, last)?.expect("it is there");
-            // An older program takes none of these rows for one of its own.
-            assert_ne!(row.len() % 16, 0);
-            let (entries, _) = row[1..].as_chunks::<24>();
-            assert_eq!(entries.len(), 3);
-            let ids: Vec<u8> = entries
-                .iter()
-                .flat_map(|entry| &entry[..16])
-                .copied()
-                .collect();
-            rows.put(JOURNAL, last, &ids)
-        });
-        strip.unwrap();
-        put_back(store, &before);
-    });
-    let engine = open(&data);
-    // The older one of them: the last entry does not concern this record.
-    assert_eq!(title_of(&engine, 1).unwrap(), "Uno 1");
-    assert_eq!(title_of(&engine, 2).unwrap(), "Tres 2");
-    assert_eq!(engine.take_damage(), []);
 }
 
 /// An undetectable loss (DURABILITY.md): with the last header the last commit is lost, whole.
