@@ -119,6 +119,30 @@ pub(super) fn note_disabled(damage: &DamageLog, damaged: &[DamagedRow]) {
     }
 }
 
+/// Puts another value in the place of each damaged one of a table, or removes the row. Returns the
+/// damaged rows.
+fn replace_damaged<V>(
+    store: &Store,
+    table: Table,
+    decode: fn(&[u8]) -> Result<V>,
+    replacement: impl Fn(&Transaction<'_>, &[u8]) -> Result<Option<Vec<u8>>>,
+) -> Result<Vec<DamagedRow>> {
+    let damaged = each_readable(store, table, &mut |_, value| decode(value).map(drop))?;
+    if damaged.is_empty() {
+        return Ok(damaged);
+    }
+    store.write(|rows| {
+        for DamagedRow { row_key, .. } in &damaged {
+            match replacement(rows, row_key)? {
+                Some(value) => rows.put(table, row_key, &value)?,
+                None => drop(rows.remove(table, row_key)?),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(damaged)
+}
+
 /// Stores damaged account ids in the table of addresses anew. An address without an account is free
 /// again.
 pub(super) fn repair_emails(
@@ -126,43 +150,19 @@ pub(super) fn repair_emails(
     damage: &DamageLog,
     account_of: &dyn Fn(&str) -> Option<u64>,
 ) -> Result<()> {
-    let damaged = each_readable(store, EMAILS, &mut |_, value| {
-        decode_number(value).map(drop)
+    let damaged = replace_damaged(store, EMAILS, decode_number, |_, row_key| {
+        let email = std::str::from_utf8(row_key).unwrap_or_default();
+        Ok(account_of(email).map(encode_number))
     })?;
-    if damaged.is_empty() {
-        return Ok(());
-    }
-    store.write(|rows| {
-        for DamagedRow { row_key, .. } in &damaged {
-            let email = std::str::from_utf8(row_key).unwrap_or_default();
-            match account_of(email) {
-                Some(number) => rows.put(EMAILS, row_key, &encode_number(number))?,
-                None => drop(rows.remove(EMAILS, row_key)?),
-            }
-        }
-        Ok(())
-    })?;
-    for row in &damaged {
-        damage.note(&row.error, Treatment::Derived);
-    }
+    note_derived(damage, &damaged);
     Ok(())
 }
 
 /// Replaces a damaged second step by one that no code passes: a sign-in without the step that its
 /// owner set up would be worse than none. An operator can turn it off.
 pub(super) fn repair_second_steps(store: &Store, damage: &DamageLog) -> Result<()> {
-    let damaged = each_readable(store, SECOND_STEPS, &mut |_, value| {
-        SecondStep::decode(value).map(drop)
-    })?;
-    if damaged.is_empty() {
-        return Ok(());
-    }
-    store.write(|rows| {
-        for row in &damaged {
-            let unusable = SecondStep::unusable().encode();
-            rows.put(SECOND_STEPS, &row.row_key, &unusable)?;
-        }
-        Ok(())
+    let damaged = replace_damaged(store, SECOND_STEPS, SecondStep::decode, |_, _| {
+        Ok(Some(SecondStep::unusable().encode()))
     })?;
     note_disabled(damage, &damaged);
     Ok(())
@@ -170,23 +170,17 @@ pub(super) fn repair_second_steps(store: &Store, damage: &DamageLog) -> Result<(
 
 /// Derives the damaged numbers of the table `meta` anew.
 pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
-    let damaged = each_readable(store, META, &mut |_, value| decode_number(value).map(drop))?;
-    if damaged.is_empty() {
-        return Ok(());
-    }
-    store.write(|rows| {
-        for DamagedRow { row_key, .. } in &damaged {
-            match derived_number(rows, row_key)? {
-                Some(number) => rows.put(META, row_key, &encode_number(number))?,
-                None => drop(rows.remove(META, row_key)?),
-            }
-        }
-        Ok(())
+    let damaged = replace_damaged(store, META, decode_number, |rows, row_key| {
+        Ok(derived_number(rows, row_key)?.map(encode_number))
     })?;
-    for row in &damaged {
+    note_derived(damage, &damaged);
+    Ok(())
+}
+
+fn note_derived(damage: &DamageLog, damaged: &[DamagedRow]) {
+    for row in damaged {
         damage.note(&row.error, Treatment::Derived);
     }
-    Ok(())
 }
 
 /// The last id assigned to an account, a key or an entry of the audit log. The stored one may be

@@ -13,7 +13,7 @@ use crate::model::{
     Account, AccountId, ApiKey, AuditEntry, Email, LinkPurpose, OneTimeLink, Role,
     SEALED_SECRET_BYTES, SecondStep, StepSecret, Timestamp, UsedCode,
 };
-use crate::store::Span;
+use crate::store::{Rows, Span};
 
 impl EventStep<'_, '_> {
     fn stored_account(&self, id: AccountId) -> Result<Option<Account>> {
@@ -293,16 +293,20 @@ impl EventStep<'_, '_> {
         Ok(())
     }
 
-    /// The stored links. A damaged one is left out: it opens nothing.
     fn links(&self) -> Result<Vec<OneTimeLink>> {
-        let mut links = Vec::new();
-        self.rows.inspect(LINKS, Span::ALL, &mut |_, value| {
-            match value.and_then(OneTimeLink::decode) {
-                Err(Error::Corrupt { .. }) => {}
-                link => links.push(link?),
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(links)
+        stored_links(&self.rows.changed())
     }
+}
+
+/// All one-time links, expired or not. Damaged ones are left out: they open nothing.
+pub(super) fn stored_links(rows: &Rows<'_>) -> Result<Vec<OneTimeLink>> {
+    let mut links = Vec::new();
+    rows.inspect(LINKS, Span::ALL, &mut |_, value| {
+        match value.and_then(OneTimeLink::decode) {
+            Err(Error::Corrupt { .. }) => {}
+            link => links.push(link?),
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(links)
 }

@@ -40,6 +40,7 @@ use super::repair::{
     EachRow, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
     repair_second_steps,
 };
+use super::sign_in_rows::stored_links;
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AuditClass, DOWNLOADS,
     FIGURES, FILES, LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS,
@@ -559,17 +560,7 @@ impl State {
 
     /// All one-time links, expired or not. Damaged ones are left out: they are not valid.
     pub(crate) fn links(&self) -> Result<Vec<OneTimeLink>> {
-        let mut links = Vec::new();
-        self.store.read(|rows| {
-            rows.inspect(LINKS, Span::ALL, &mut |_, value| {
-                match value.and_then(OneTimeLink::decode) {
-                    Err(Error::Corrupt { .. }) => {}
-                    link => links.push(link?),
-                }
-                Ok(ControlFlow::Continue(()))
-            })
-        })?;
-        Ok(links)
+        self.store.read(stored_links)
     }
 
     /// The session with this digest, open or pending, expired or not.

@@ -297,7 +297,7 @@ pub(crate) struct Transaction<'a> {
 
 impl Transaction<'_> {
     /// The rows with the changes of this transaction.
-    fn changed(&self) -> Rows<'_> {
+    pub(crate) fn changed(&self) -> Rows<'_> {
         Rows {
             rows: &*self.rows,
             file: self.file,
