@@ -117,7 +117,8 @@ fn answer_again(
     note_free_text(worker, &search.found);
     let downloads = downloads_of(worker, &search.found.hits);
     if let Some(finished) = &search.finished
-        && finished.downloads.iter().copied().eq(downloads.clone())
+        // As many: one for each hit.
+        && finished.downloads.iter().zip(downloads.clone()).all(|(then, now)| *then == now)
     {
         let body = finished.body.clone();
         return Ok(TaggedBody {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-use super::fields::{CACHE_NO_STORE, CommonHeaders, Surface};
+use super::fields::{CommonHeaders, NOT_STORED, Surface};
 use crate::runtime::{Body, Content};
 use hyper::ext::ReasonPhrase;
 
@@ -240,7 +240,7 @@ fn is_missing_file(status: StatusCode) -> bool {
 
 /// An empty file in place of an error; a field names the error.
 fn empty_file(common: CommonHeaders, status: StatusCode, detail: &str) -> Response<Body> {
-    let mut answer = common.open(StatusCode::OK, CACHE_NO_STORE);
+    let mut answer = common.open(StatusCode::OK, NOT_STORED);
     let text = format!("{} {detail}", status.as_u16());
     answer.raw_headers.add_text("x-subcat-error: ", &text);
     answer.close(Content::Bytes(Bytes::new()))

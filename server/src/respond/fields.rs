@@ -1,5 +1,6 @@
 //! Common headers of every response under `/api`.
 
+use constcat::concat_bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
@@ -14,14 +15,20 @@ const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
     access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
     X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length, \
     Content-Range\r\n";
-/// Search and record responses, and errors: current only when they are sent.
-pub(super) const CACHE_MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\n";
-/// Files: may be stored, must be revalidated.
-pub(super) const CACHE_REVALIDATE: &[u8] = b"cache-control: private, no-cache\r\n";
+const MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\n";
+const NO_CACHE: &[u8] = b"cache-control: private, no-cache\r\n";
+const NO_STORE: &[u8] = b"cache-control: no-store\r\n";
 const JSON: &[u8] = b"content-type: application/json\r\n";
 
-/// Errors and refusals below an address.
-pub(super) const CACHE_NO_STORE: &[u8] = b"cache-control: no-store\r\n";
+/// Headers of an answer that is current only when it is sent: searches, records, errors. In one
+/// piece, like those below: each piece is a copy more.
+pub(super) const CURRENT: &[u8] = concat_bytes!(MAX_AGE_0, COMMON);
+/// Headers of such an answer with a body of JSON.
+pub(super) const CURRENT_JSON: &[u8] = concat_bytes!(MAX_AGE_0, COMMON, JSON);
+/// Headers of a file, which may be stored and must be revalidated.
+pub(super) const REVALIDATED: &[u8] = concat_bytes!(NO_CACHE, COMMON);
+/// Headers of an error or a refusal below an address.
+pub(super) const NOT_STORED: &[u8] = concat_bytes!(NO_STORE, COMMON);
 
 /// The interface of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,15 +56,15 @@ pub struct CommonHeaders {
 impl CommonHeaders {
     /// An error with the common fields.
     pub(super) fn open_error(self, status: StatusCode) -> ResponseBuilder {
-        let cache_control = match self.surface {
-            Surface::Api => CACHE_MAX_AGE_0,
-            Surface::Address | Surface::AddressFile => CACHE_NO_STORE,
+        let headers = match self.surface {
+            Surface::Api => CURRENT,
+            Surface::Address | Surface::AddressFile => NOT_STORED,
         };
-        self.open(status, cache_control)
+        self.open(status, headers)
     }
 
-    /// An answer with the common fields.
-    pub(super) fn open(self, status: StatusCode, cache_control: &[u8]) -> ResponseBuilder {
+    /// An answer with the common fields and these headers.
+    pub(super) fn open(self, status: StatusCode, headers: &[u8]) -> ResponseBuilder {
         let mut fields = self.recycled;
         fields.clear();
         let quota = self.quota;
@@ -69,8 +76,7 @@ impl CommonHeaders {
         if let Some(seconds) = quota.retry_after {
             raw_headers.add_number("retry-after: ", seconds.into());
         }
-        raw_headers.add(cache_control);
-        raw_headers.add(COMMON);
+        raw_headers.add(headers);
         if self.surface != Surface::Api {
             raw_headers.add(b"referrer-policy: no-referrer\r\n");
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use subcat_engine::{ContentHash, Variant};
 
-use super::fields::{CACHE_REVALIDATE, CommonHeaders, ResponseBuilder};
+use super::fields::{CommonHeaders, REVALIDATED, ResponseBuilder};
 use crate::files::content_disposition;
 use crate::runtime::{Body, Content};
 
@@ -85,7 +85,7 @@ pub enum FileHead {
 impl FileHead {
     fn open(self, status: StatusCode) -> ResponseBuilder {
         match self {
-            Self::Api(common) => common.open(status, CACHE_REVALIDATE),
+            Self::Api(common) => common.open(status, REVALIDATED),
             Self::Page { is_head } => ResponseBuilder::of_page(status, is_head),
         }
     }

@@ -5,7 +5,7 @@ use http::{Response, StatusCode};
 
 use super::api_error::METHODS;
 use super::body_tag::{BodyTag, TaggedBody};
-use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
+use super::fields::{CURRENT, CURRENT_JSON, CommonHeaders};
 use crate::runtime::{Body, Content};
 
 /// The response to a health check: 200 if the status is `ok`, else 503. `following` is the lag of a
@@ -27,19 +27,19 @@ pub fn health(
         Some(None) => r#","state":"degraded","lag":null"#.to_owned(),
     };
     let body = format!(r#"{{"status":"{status}","version":"{version}"{following}}}"#);
-    let mut answer = common.open(code, CACHE_MAX_AGE_0);
+    let mut answer = common.open(code, CURRENT_JSON);
     if status == "draining" {
         // The worker closes this connection soon, but may not have come to it yet.
         answer.close_connection();
     }
-    answer.json(Content::Bytes(body.into()))
+    answer.close(Content::Bytes(body.into()))
 }
 
 /// The answer to a CORS preflight (API.md, paths and methods).
 pub fn preflight(common: CommonHeaders) -> Response<Body> {
     // A wildcard does not cover `Authorization`, which has to be named.
     const FIELDS: &str = "Authorization, *";
-    let mut answer = common.open(StatusCode::NO_CONTENT, CACHE_MAX_AGE_0);
+    let mut answer = common.open(StatusCode::NO_CONTENT, CURRENT);
     let raw_headers = &mut answer.raw_headers;
     raw_headers.add_text("allow: ", METHODS);
     raw_headers.add_text("access-control-allow-methods: ", METHODS);
@@ -53,23 +53,23 @@ const PARTIAL_LINE: &[u8] = b"x-subcat-partial: true\r\n";
 
 /// A finished JSON answer with its tag.
 pub fn json(common: CommonHeaders, answer: TaggedBody) -> Response<Body> {
-    let mut response = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
+    let mut response = common.open(StatusCode::OK, CURRENT_JSON);
     response.raw_headers.add(answer.tag.line());
     if answer.is_partial {
         response.raw_headers.add(PARTIAL_LINE);
     }
-    response.json(Content::Bytes(answer.body))
+    response.close(Content::Bytes(answer.body))
 }
 
 /// A JSON answer without a tag, below an address.
 pub fn json_now(common: CommonHeaders, body: Bytes) -> Response<Body> {
-    let response = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
-    response.json(Content::Bytes(body))
+    let response = common.open(StatusCode::OK, CURRENT_JSON);
+    response.close(Content::Bytes(body))
 }
 
 /// 304: the client has the current JSON answer, but for counts of downloads.
 pub fn unchanged_json(common: CommonHeaders, tag: &BodyTag) -> Response<Body> {
-    let mut answer = common.open(StatusCode::NOT_MODIFIED, CACHE_MAX_AGE_0);
+    let mut answer = common.open(StatusCode::NOT_MODIFIED, CURRENT);
     answer.raw_headers.add(tag.line());
     answer.bare()
 }
