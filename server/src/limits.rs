@@ -558,7 +558,7 @@ pub const NODE_SILENT_SECONDS: u64 = 60;
 
 /// Maximum number of hits of a search below an address on its pages, and of items of a page.
 pub const ADDRESS_ITEMS_MAX: u16 = 200;
-/// Memory that the body of a search begins with, for each of its items.
+/// Memory that the JSON of a prepared item begins with.
 pub const ADDRESS_ITEM_BYTES: usize = 768;
 /// Memory that the beginning of URLs begins with: a scheme, a host and a key.
 pub const URL_START_BYTES: usize = 160;

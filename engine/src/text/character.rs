@@ -4,6 +4,7 @@
 //! one part of NFKD that does not, only moves marks, and marks are deleted. So the folding of a
 //! text is the folding of its characters one after another, and each is computed only once.
 
+use std::borrow::Cow;
 use std::iter;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -96,7 +97,10 @@ fn work_out(character: char, each: &mut impl FnMut(char)) {
 /// use subcat_engine::without_accents;
 /// assert_eq!(without_accents("El Niño – Ⅷ"), "El Nino – VIII");
 /// ```
-pub fn without_accents(text: &str) -> String {
+pub fn without_accents(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
     let decomposed = NFKD.normalize_iter(text.chars());
     let is_mark = |c: &char| GeneralCategoryGroup::Mark.contains(CATEGORIES.get(*c));
     decomposed.filter(|c| !is_mark(c)).collect()

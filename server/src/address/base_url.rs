@@ -63,9 +63,9 @@ impl ReachedBy<'_> {
     }
 
     fn is_https(&self) -> bool {
-        let scheme = self.headers.get("x-forwarded-proto");
         let is_https = |scheme: &HeaderValue| scheme.as_bytes().eq_ignore_ascii_case(b"https");
-        self.is_proxied && scheme.is_some_and(is_https)
+        let scheme = || self.headers.get("x-forwarded-proto");
+        self.is_proxied && scheme().is_some_and(is_https)
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) struct AddressCall<'a> {
 }
 
 impl AddressCall<'_> {
-    /// Beginning of the URLs in the answer, the key and the tag included.
+    /// Beginning of the URLs in the answer, the key and the tag included. All its parts were
+    /// checked: it has nothing that JSON escapes.
     pub(super) fn base(&self) -> String {
         let config = self.worker.service().config();
         let reached = ReachedBy {

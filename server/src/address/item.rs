@@ -1,101 +1,88 @@
-//! An item of a search below an address (API.md 20.10).
+//! An item of a search below an address, prepared (API.md 20.10).
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use serde::Serialize;
 use subcat_engine::without_ending;
 
-use super::item_request::ItemRequest;
+use super::json::{write_number, write_quoted};
 use super::record::AddressRecord;
 use super::release_names::release_names;
-use super::title_text::TitleCache;
-use crate::limits::{NAMED_RELEASES_MAX, URL_START_BYTES};
+use crate::cache::{AddressItem, ItemTitle};
+use crate::limits::{ADDRESS_ITEM_BYTES, NAMED_RELEASES_MAX};
 use crate::rows::language_name;
 
-/// An item, with its fields in output order.
-#[derive(Serialize)]
-struct Item<'a> {
-    id: &'a str,
-    subscene_id: &'a str,
-    title: &'a str,
-    slug: &'a str,
-    imdb_id: &'a str,
-    language: &'a str,
-    hi: bool,
-    author: &'a str,
-    releases: Vec<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    comment: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    year: Option<u16>,
-    filename: &'a str,
-    format: &'a str,
-    uploaded_at: &'a str,
-    downloads: u64,
-    download_url: &'a str,
+/// Bytes before the id in the JSON of an item, and bytes of the id.
+pub(super) const ID_START: usize = START.len();
+pub(super) const ID_BYTES: usize = 36;
+/// Bytes before the fields of the title: the id twice.
+pub(super) const IDS_BYTES: usize = START.len() + SECOND_ID.len() + 2 * ID_BYTES + 1;
+
+const START: &[u8] = b"{\"id\":\"";
+const SECOND_ID: &[u8] = b"\",\"subscene_id\":\"";
+
+/// The item of a record, which has this title.
+pub(super) fn prepared_item(record: &AddressRecord<'_>, title: Arc<ItemTitle>) -> AddressItem {
+    let fields = &record.fields;
+    let mut json = Vec::with_capacity(ADDRESS_ITEM_BYTES);
+    let id = record.id.to_string();
+    for part in [START, id.as_bytes(), SECOND_ID, id.as_bytes(), b"\""] {
+        json.extend_from_slice(part);
+    }
+    debug_assert_eq!(json.len(), IDS_BYTES, "ids have one length");
+    json.extend_from_slice(b",\"imdb_id\":");
+    write_quoted(&mut json, &record.imdb_id);
+    json.extend_from_slice(b",\"language\":");
+    let language_start = json.len();
+    let language = record.language.map(language_name).unwrap_or_default();
+    write_quoted(&mut json, &language);
+    let language = language_start..json.len();
+    json.extend_from_slice(if record.is_hearing_impaired {
+        b",\"hi\":true,\"author\":"
+    } else {
+        b",\"hi\":false,\"author\":"
+    });
+    let author = fields.uploader_name.as_deref();
+    write_quoted(&mut json, author.unwrap_or_default());
+    json.extend_from_slice(b",\"releases\":[\"");
+    let release_start = json.len();
+    json.push(b'"');
+    write_rest(record, &mut json);
+    AddressItem {
+        title,
+        year: fields.year,
+        season: fields.season,
+        episode: fields.episode,
+        json: json.into(),
+        language,
+        release_start,
+    }
 }
 
-/// Writes the items of one answer.
-pub(super) struct ItemWriter<'a, 'r> {
-    request: ItemRequest<'r>,
-    /// Query string of the downloads, with its question mark.
-    question: String,
-    /// URL of the last item's download: its memory is used again.
-    url: String,
-    titles: TitleCache<'a>,
-}
-
-impl<'a, 'r> ItemWriter<'a, 'r> {
-    /// A writer of the items of a request.
-    pub(super) fn new(request: ItemRequest<'r>) -> Self {
-        Self {
-            question: question(&request),
-            url: String::with_capacity(URL_START_BYTES),
-            request,
-            titles: TitleCache::default(),
-        }
+/// Appends the releases but the first, and the fields after them.
+fn write_rest(record: &AddressRecord<'_>, json: &mut Vec<u8>) {
+    let description = record.fields.description.as_deref().unwrap_or_default();
+    for name in named_releases(description, record.file_name.unwrap_or_default()) {
+        json.push(b',');
+        write_quoted(json, &name);
     }
-
-    /// Appends the item of a record with its download count of now.
-    pub(super) fn write(&mut self, record: &AddressRecord<'a>, downloads: u64, out: &mut Vec<u8>) {
-        let request = &self.request;
-        let texts = self.titles.texts(record, request);
-        let filename = file_name(record);
-        let language = match (request.language, record.language) {
-            (Some(asked), _) => Cow::Borrowed(asked),
-            (None, Some(term)) => language_name(term),
-            (None, None) => Cow::Borrowed(""),
-        };
-        let description = record.fields.description.as_deref().unwrap_or_default();
-        let named = named_releases(description, record.file_name.unwrap_or_default());
-        let mut releases = Vec::with_capacity(1 + named.len());
-        releases.push(&*texts.lines);
-        releases.extend(named.iter().map(|name| &**name));
-        let id = record.id.to_string();
-        self.url.clear();
-        let parts = [request.base, "/api/v1/subtitles/", &id, "/download"];
-        self.url.extend(parts);
-        self.url.push_str(&self.question);
-        let item = Item {
-            id: &id,
-            subscene_id: &id,
-            title: &texts.title,
-            slug: &texts.slug,
-            imdb_id: &record.imdb_id,
-            language: &language,
-            hi: record.is_hearing_impaired,
-            author: record.fields.uploader_name.as_deref().unwrap_or_default(),
-            releases,
-            comment: Some(description).filter(|text| !text.is_empty()),
-            year: record.fields.year,
-            format: format_of(&filename),
-            filename: &filename,
-            uploaded_at: &record.fields.posted_at,
-            downloads,
-            download_url: &self.url,
-        };
-        serde_json::to_writer(out, &item).expect("texts and numbers always serialise");
+    json.push(b']');
+    if !description.is_empty() {
+        json.extend_from_slice(b",\"comment\":");
+        write_quoted(json, description);
     }
+    if let Some(year) = record.fields.year {
+        json.extend_from_slice(b",\"year\":");
+        write_number(json, year);
+    }
+    let filename = file_name(record);
+    json.extend_from_slice(b",\"filename\":");
+    write_quoted(json, &filename);
+    json.extend_from_slice(b",\"format\":");
+    write_quoted(json, format_of(&filename));
+    json.extend_from_slice(b",\"uploaded_at\":");
+    write_quoted(json, &record.fields.posted_at);
+    json.extend_from_slice(b",\"downloads\":");
 }
 
 /// The releases that a record names, each once.
@@ -140,12 +127,4 @@ fn is_one_of(ending: &str, endings: &[&str]) -> bool {
     endings
         .iter()
         .any(|known| ending.eq_ignore_ascii_case(known))
-}
-
-fn question(request: &ItemRequest<'_>) -> String {
-    match (request.season, request.episode) {
-        (Some(season), Some(episode)) => format!("?season={season}&episode={episode}"),
-        (Some(season), None) => format!("?season={season}"),
-        (None, _) => String::new(),
-    }
 }

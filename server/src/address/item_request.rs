@@ -2,7 +2,7 @@
 
 /// The facts of a request that its items show.
 pub(super) struct ItemRequest<'a> {
-    /// Beginning of URLs, the key and the tag included.
+    /// URL of a download before the id of its record. It has nothing that JSON escapes.
     pub(super) base: &'a str,
     /// The title in the request.
     pub(super) query: Option<AskedTitle<'a>>,

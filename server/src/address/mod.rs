@@ -12,6 +12,9 @@ mod file;
 mod info;
 mod item;
 mod item_request;
+mod item_title;
+mod item_writer;
+mod json;
 mod languages;
 mod manifest;
 mod record;
@@ -19,7 +22,6 @@ mod release_names;
 mod search;
 mod subtitles;
 mod title_names;
-mod title_text;
 
 pub use base_url::AddressPlace;
 pub use dispatch::answer;

@@ -128,13 +128,16 @@ fn query_of(wanted: &Wanted<'_>, variety: Option<Language>) -> Query {
 fn list(call: &AddressCall<'_>, wanted: &Wanted<'_>, base: &str) -> Result<Bytes, ApiError> {
     let found = call.worker.find(&query_of(wanted, call.variety()))?;
     let body = written(items(&found, wanted, base)?);
-    let answer = AddressAnswer {
-        base: base.to_owned(),
-        hits: found.hits,
-        downloads: found.downloads,
-        body: body.clone(),
-    };
-    call.worker.keep_answer(call.target(), answer);
+    let snapshot_id = found.snapshot.id();
+    call.worker
+        .keep_answer(snapshot_id, call.target(), || AddressAnswer {
+            base: base.to_owned(),
+            hits: found.hits,
+            // It shows no counts.
+            counted: 0..0,
+            downloads: Box::default(),
+            body: body.clone(),
+        });
     Ok(body)
 }
 

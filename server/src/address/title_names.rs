@@ -9,29 +9,46 @@ const NO_NAME: &str = "tv series";
 /// Years in parentheses that end a name.
 const YEARS: std::ops::RangeInclusive<u16> = 1850..=2100;
 
+/// A name of a title.
+pub(super) struct TitleName<'a> {
+    pub(super) text: &'a str,
+    /// Its folding.
+    pub(super) folded: String,
+}
+
 /// The names of a title: separated by `aka`, and inside and outside of parentheses, without
 /// trailing parts that belong to no name. A title without such names is its own name.
-pub(super) fn title_names(title: &str, is_episode: bool) -> Vec<String> {
+pub(super) fn title_names(title: &str, is_episode: bool) -> Vec<TitleName<'_>> {
     let mut names = Vec::new();
     for part in split_at_aka(title) {
         let name = without_end(part, is_episode);
-        let mut candidates = vec![name];
+        names.extend(TitleName::of(name));
         if let Some((outer, inner)) = parenthesised(name) {
-            candidates.push(without_end(outer, is_episode));
-            candidates.push(inner);
+            names.extend(TitleName::of(without_end(outer, is_episode)));
+            names.extend(TitleName::of(inner));
         }
-        let real = candidates.into_iter().filter(|name| is_name(name));
-        names.extend(real.map(str::to_owned));
     }
     if names.is_empty() {
-        names.push(title.to_owned());
+        let folded = fold(title);
+        names.push(TitleName {
+            text: title,
+            folded,
+        });
     }
     names
 }
 
-fn is_name(text: &str) -> bool {
-    let folded = fold(text);
-    !folded.is_empty() && folded != NO_NAME
+impl<'a> TitleName<'a> {
+    /// A text as a name, if it is one.
+    fn of(text: &'a str) -> Option<Self> {
+        let folded = fold(text);
+        let is_name = !folded.is_empty() && folded != NO_NAME;
+        if is_name {
+            Some(Self { text, folded })
+        } else {
+            None
+        }
+    }
 }
 
 /// The parts between `aka` or `a.k.a.`, in any case, where white space is on both sides of it.
@@ -138,12 +155,18 @@ fn parenthesised(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
+    fn check(title: &str, is_episode: bool, expected: &[&str]) {
+        let names = title_names(title, is_episode);
+        let texts: Vec<&str> = names.iter().map(|name| name.text).collect();
+        assert_eq!(texts, expected, "{title}");
+    }
+
     fn film(title: &str, expected: &[&str]) {
-        assert_eq!(title_names(title, false), expected, "{title}");
+        check(title, false, expected);
     }
 
     fn episode(title: &str, expected: &[&str]) {
-        assert_eq!(title_names(title, true), expected, "{title}");
+        check(title, true, expected);
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::Response;
-use subcat_engine::{LocatedHits, Query, RecordId, Snapshot};
+use subcat_engine::{LocatedHits, Query, RecordId, RecordLocation, Snapshot};
 
 use super::address_checks::Admitted;
 use super::download;
 use super::search::{downloads_of, locate_hits};
 use super::worker::{ApiWorker, failed};
-use crate::cache::AddressAnswer;
+use crate::cache::{AddressAnswer, AddressItems};
 use crate::respond::{ApiError, json_now};
 use crate::runtime::{Body, HandlerOutcome};
 
@@ -18,8 +18,6 @@ use crate::runtime::{Body, HandlerOutcome};
 pub(crate) struct SnapshotHits {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) hits: Arc<LocatedHits>,
-    /// Download counts of now, in the order of the hits.
-    pub(crate) downloads: Box<[u64]>,
 }
 
 impl ApiWorker {
@@ -32,7 +30,8 @@ impl ApiWorker {
             .address_answers
             .get(snapshot.id(), target)?;
         let are_current = || {
-            let downloads = downloads_of(self, &kept.hits);
+            let counted = &kept.hits.locations()[kept.counted.clone()];
+            let downloads = downloads_of(self, counted);
             kept.downloads.iter().copied().eq(downloads)
         };
         if kept.base != base || !are_current() {
@@ -42,9 +41,34 @@ impl ApiWorker {
         Some(kept.body.clone())
     }
 
-    /// Keeps an answer for the next request with the same target.
-    pub(crate) fn keep_answer(&self, target: &str, answer: AddressAnswer) {
-        self.state.lock().address_answers.put(target, answer);
+    /// Keeps the answer to a target that was sent before, for the next request with it.
+    pub(crate) fn keep_answer(
+        &self,
+        snapshot_id: u64,
+        target: &str,
+        answer: impl FnOnce() -> AddressAnswer,
+    ) {
+        let answers = &mut self.state.lock().address_answers;
+        answers.put(snapshot_id, target, answer);
+    }
+
+    /// Current download counts of records, in their order.
+    pub(crate) fn downloads(&self, locations: &[RecordLocation]) -> Box<[u64]> {
+        downloads_of(self, locations).collect()
+    }
+
+    /// The JSON that `write` puts together out of prepared items. It is a slice of the worker's
+    /// buffer: what is kept of it must be copied.
+    pub(crate) fn assemble(
+        &self,
+        write: impl FnOnce(&mut AddressItems, &mut BytesMut) -> Result<(), ApiError>,
+    ) -> Result<Bytes, ApiError> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        // A request that panicked may have left a part of its answer.
+        state.buffer.clear();
+        write(&mut state.address_items, &mut state.buffer)?;
+        Ok(state.buffer.split().freeze())
     }
 
     /// Hits of a query: those of an equal one before, or else searched for.
@@ -52,12 +76,7 @@ impl ApiWorker {
         let snapshot = Arc::clone(&*self.service.engine.catalog().snapshot());
         let hits = locate_hits(self, &mut self.state.lock(), &snapshot, query);
         let hits = hits.map_err(|error| failed(&error))?;
-        let downloads = downloads_of(self, &hits).collect();
-        Ok(SnapshotHits {
-            snapshot,
-            hits,
-            downloads,
-        })
+        Ok(SnapshotHits { snapshot, hits })
     }
 
     /// Answers a search below an address with finished JSON. `searched` describes the search in the

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use http::{HeaderMap, Response, Uri};
-use subcat_engine::{FlagSet, LocatedHits, Query, Snapshot};
+use subcat_engine::{FlagSet, LocatedHits, Query, RecordLocation, Snapshot};
 
 use super::accounting::RequestContext;
 use super::worker::{ApiWorker, WorkerState, failed};
@@ -80,7 +80,7 @@ fn list(worker: &ApiWorker, query_string: &str) -> Result<TaggedBody, SearchErro
     note_free_text(worker, &found);
     // A request that panicked may have left a part of its answer.
     state.buffer.clear();
-    let downloads = downloads_of(worker, &found.hits);
+    let downloads = downloads_of(worker, found.hits.locations());
     let mut sum = BodySum::default();
     let list = ListWriter::new(worker, &snapshot, &found);
     list.write(&mut state.buffer, downloads, Some(&mut sum))
@@ -115,7 +115,7 @@ fn answer_again(
 ) -> subcat_engine::Result<TaggedBody> {
     let tag = search.tag;
     note_free_text(worker, &search.found);
-    let downloads = downloads_of(worker, &search.found.hits);
+    let downloads = downloads_of(worker, search.found.hits.locations());
     if let Some(finished) = &search.finished
         // As many: one for each hit.
         && finished.downloads.iter().zip(downloads.clone()).all(|(then, now)| *then == now)
@@ -146,14 +146,13 @@ fn answer_again(
     })
 }
 
-/// Current download counts of the hits, in their order.
+/// Current download counts of records, in their order.
 pub(super) fn downloads_of<'a>(
     worker: &'a ApiWorker,
-    hits: &'a LocatedHits,
+    locations: &'a [RecordLocation],
 ) -> impl ExactSizeIterator<Item = u64> + Clone + use<'a> {
     let engine = &worker.service.engine;
-    let locations = hits.locations().iter();
-    locations.map(|location| {
+    locations.iter().map(|location| {
         u64::from(location.upstream_downloads) + engine.usage().downloads(location.id)
     })
 }

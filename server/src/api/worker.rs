@@ -10,7 +10,8 @@ use subcat_engine::{CounterLane, RateLimit, RecordId};
 use super::text_files::TextFiles;
 use super::variants::FileVariants;
 use crate::cache::{
-    AddressAnswers, OpenFiles, PreparedFileCache, PreparedTextCache, RecordLocations, SearchCache,
+    AddressAnswers, AddressItems, OpenFiles, PreparedFileCache, PreparedTextCache, RecordLocations,
+    SearchCache,
 };
 use crate::limiter::Quota;
 use crate::respond::ApiError;
@@ -43,6 +44,8 @@ pub(super) struct WorkerState {
     pub(super) searches: SearchCache,
     /// Answers below addresses.
     pub(super) address_answers: AddressAnswers,
+    /// Prepared items of searches below addresses.
+    pub(super) address_items: AddressItems,
     /// Locations of records in the snapshot, for single records.
     pub(super) locations: RecordLocations,
     /// Files of records with their finished headers, for downloads.
@@ -78,7 +81,8 @@ impl ApiWorker {
         let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
         let state = WorkerState {
             searches: SearchCache::new(cache_bytes - address_bytes),
-            address_answers: AddressAnswers::new(address_bytes),
+            address_answers: AddressAnswers::new(address_bytes / 2),
+            address_items: AddressItems::new(address_bytes / 2),
             locations: RecordLocations::new(),
             prepared_files: PreparedFileCache::new(),
             prepared_texts: PreparedTextCache::default(),
@@ -143,7 +147,9 @@ impl ApiWorker {
         if !state.usage.is_empty() {
             self.service.usage.put(&mut state.usage);
         }
-        let cache_bytes = state.searches.memory_bytes() + state.address_answers.memory_bytes();
+        let address_bytes =
+            state.address_answers.memory_bytes() + state.address_items.memory_bytes();
+        let cache_bytes = state.searches.memory_bytes() + address_bytes;
         let metrics = self.metrics();
         metrics.search_cache_bytes.set(cache_bytes as u64);
         metrics.ticked_us.set(self.service.clock.now().monotonic_us);

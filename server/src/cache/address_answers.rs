@@ -1,5 +1,6 @@
 //! Answers below addresses.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,20 +12,25 @@ use super::snapshot_cache::SnapshotCache;
 const ENTRY_BYTES: usize = 192;
 
 /// A finished answer below an address. It is valid for requests with the same `base`, as long as
-/// the download counts of its hits are these.
+/// the download counts that it shows are these.
 pub struct AddressAnswer {
     /// Beginning of the URLs in it.
     pub base: String,
     /// Locations of its hits.
     pub hits: Arc<LocatedHits>,
-    /// Download counts, in the order of the hits.
+    /// The hits that it shows with their download counts.
+    pub counted: Range<usize>,
+    /// Download counts, in the order of these hits.
     pub downloads: Box<[u64]>,
     /// The body.
     pub body: Bytes,
 }
 
 /// A worker's answers by target: undecoded path and query.
-pub struct AddressAnswers(SnapshotCache<Box<str>, Arc<AddressAnswer>>);
+///
+/// The first answer to a target is not kept, but that there was one: most programs send a search
+/// once, and the answers of many would push out those that are sent again and again.
+pub struct AddressAnswers(SnapshotCache<Box<str>, Option<Arc<AddressAnswer>>>);
 
 impl AddressAnswers {
     /// An empty cache of at most `bytes_max` bytes.
@@ -34,20 +40,22 @@ impl AddressAnswers {
 
     /// The answer to a target, if it was put there in this snapshot.
     pub fn get(&mut self, snapshot_id: u64, target: &str) -> Option<Arc<AddressAnswer>> {
-        self.0.get(snapshot_id, target)
+        self.0.get(snapshot_id, target).flatten()
     }
 
-    /// Caches the answer to a target.
-    pub fn put(&mut self, target: &str, answer: AddressAnswer) {
-        let weight = target.len()
-            + answer.base.len()
-            + answer.hits.memory_bytes()
-            + size_of_val(&*answer.downloads)
-            + answer.body.len()
-            + ENTRY_BYTES;
-        let snapshot_id = answer.hits.snapshot_id();
-        self.0
-            .put(snapshot_id, target.into(), Arc::new(answer), weight);
+    /// Caches the answer to a target, if it is not the first one in this snapshot.
+    pub fn put(&mut self, snapshot_id: u64, target: &str, answer: impl FnOnce() -> AddressAnswer) {
+        let mut weight = target.len() + ENTRY_BYTES;
+        let mut kept = None;
+        if self.0.get(snapshot_id, target).is_some() {
+            let answer = answer();
+            weight += answer.base.len()
+                + answer.hits.memory_bytes()
+                + size_of_val(&*answer.downloads)
+                + answer.body.len();
+            kept = Some(Arc::new(answer));
+        }
+        self.0.put(snapshot_id, target.into(), kept, weight);
     }
 
     /// Bytes of all entries.

@@ -2,6 +2,7 @@
 //! variants that all workers skip. All are bounded, as is [`ExpiringMap`].
 
 mod address_answers;
+mod address_items;
 mod expiring_map;
 mod generations;
 mod open_files;
@@ -12,6 +13,7 @@ mod snapshot_cache;
 mod useless_variants;
 
 pub use address_answers::{AddressAnswer, AddressAnswers};
+pub use address_items::{AddressItem, AddressItems, ItemTitle};
 pub(crate) use expiring_map::ExpiringMap;
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache, PreparedTextCache};

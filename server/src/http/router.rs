@@ -53,6 +53,10 @@ impl ApiCall {
             // `OPTIONS *` asks about the whole server.
             return Some(Self::Preflight);
         }
+        if path.starts_with("/a/") {
+            // The usual form of a path below an address is not taken apart as one of the API.
+            return Some(Self::Address(AddressPlace::Root));
+        }
         match api_path(path) {
             Some(path) => Some(Self::Path(path)),
             None if is_below_address(path) => Some(Self::Address(AddressPlace::Root)),

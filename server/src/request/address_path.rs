@@ -97,6 +97,13 @@ pub struct AddonVideo<'a> {
 /// Matches a path below an address; `None` for any other path. It is split, then decoded, like
 /// those under `/api` (API.md 2.1 and 2.2).
 pub fn address_path(path: &str) -> Option<AddressPath<'_>> {
+    if let Some(key) = plain_search(path) {
+        return Some(AddressPath {
+            key: Cow::Borrowed(key),
+            tag: None,
+            endpoint: AddressEndpoint::Search,
+        });
+    }
     let mut rest = path;
     if next_segment(&mut rest)? != "a" {
         return None;
@@ -112,6 +119,16 @@ pub fn address_path(path: &str) -> Option<AddressPath<'_>> {
         tag,
         endpoint: endpoint(rest),
     })
+}
+
+/// The key in the path of a search in its usual form: no tag, no superfluous slash, nothing
+/// encoded.
+fn plain_search(path: &str) -> Option<&str> {
+    let key = path
+        .strip_prefix("/a/")?
+        .strip_suffix("/api/v1/subtitles/search")?;
+    let is_plain = !key.is_empty() && !key.bytes().any(|byte| byte == b'/' || byte == b'%');
+    if is_plain { Some(key) } else { None }
 }
 
 /// True for a path below an address. Cost: its first segment.

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use super::query_string::parameters;
 use crate::limits::{ADDRESS_ITEMS_MAX, ADDRESS_PAGE_MAX};
 
+/// Parameters that a list begins with room for: all that a search has.
+const PARAMETERS_USUAL: usize = 9;
 /// Default number of items of a page.
 const PER_PAGE_DEFAULT: u32 = 50;
 
@@ -88,7 +90,9 @@ struct RawValues<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> RawValues<'a> {
     fn of(query_string: &'a str) -> Self {
-        Self(parameters(query_string).collect())
+        let mut values = Vec::with_capacity(PARAMETERS_USUAL);
+        values.extend(parameters(query_string));
+        Self(values)
     }
 
     fn get(&self, name: &str) -> Option<&str> {

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use serde_json::{Value, json};
-use subcat_engine::{DraftValue, RecordDraft, Scopes};
+use subcat_engine::{DraftValue, RecordDraft, RecordId, Scopes};
 use subcat_tests::described::fault;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
@@ -25,7 +25,18 @@ struct Provider {
 
 impl Provider {
     fn new() -> Self {
-        let server = TestServer::start();
+        Self::of(TestServer::start())
+    }
+
+    /// Of a server that keeps at most this much of its answers, with one worker.
+    fn keeping(search_bytes: usize) -> Self {
+        Self::of(TestServer::with(|config| {
+            config.workers = 1;
+            config.cache_search_bytes = search_bytes;
+        }))
+    }
+
+    fn of(server: TestServer) -> Self {
         catalog(&server);
         let (key, _) = server.api_key_with(Scopes::ADDRESS, None, None);
         let base = format!("/a/{key}");
@@ -246,7 +257,92 @@ fn rule_20_10_an_item_has_its_fields_in_order() {
         key = key,
     );
     assert_eq!(answer.text(), expected);
-    assert_eq!(provider.get(path).text(), expected, "kept");
+    // The second answer is kept.
+    for _ in 0..3 {
+        assert_eq!(provider.get(path).text(), expected);
+    }
+}
+
+/// Items that an earlier request has prepared are those that this one would make.
+#[test]
+fn rule_20_10_items_do_not_depend_on_earlier_requests() {
+    let (keeping, forgetting) = (Provider::keeping(64 << 20), Provider::keeping(0));
+    let requests = [
+        "query=heat",
+        "query=HEAT&language=Spanish",
+        "query=fuego+contra+fuego&year=1995",
+        "query=fuego",
+        "imdb_id=tt0113277",
+        "imdb_id=tt0113277&query=Fuego+contra+fuego&year=1996",
+        "imdb_id=tt7",
+        "imdb_id=tt7&season=1",
+        "imdb_id=tt7&season=1&episode=3&language=es",
+        "imdb_id=tt7&season=1&episode=12",
+        "query=%22dark%22&season=1&episode=2",
+        "query=dark&season=1",
+        "query=roma&per_page=1",
+        "query=roma&per_page=1&page=2",
+        "query=roma",
+    ];
+    for _ in 0..3 {
+        for request in requests {
+            let path = format!("/api/v1/subtitles/search?{request}");
+            let [kept, made] = [&keeping, &forgetting].map(|provider| {
+                let answer = provider.get(&path);
+                assert_eq!(answer.status, 200, "{request}");
+                answer.text().replace(&provider.key, "KEY")
+            });
+            assert_eq!(kept, made, "{request}");
+            assert!(kept.contains("\"id\""), "{request}");
+        }
+    }
+}
+
+#[test]
+fn rule_20_10_a_changed_record_shows_at_once() {
+    let provider = Provider::keeping(64 << 20);
+    let field = |name: &str| {
+        let mut list = provider.search("imdb_id=tt0113277");
+        list["items"][0][name].take()
+    };
+    let changed = |title, comment| RecordDraft {
+        catalog_id: text("tt0113277"),
+        description: text(comment),
+        ..film(HEAT, title, 1995, "heat")
+    };
+    for (title, comment) in [("Heat", "one"), ("Calor", "one"), ("Calor", "two")] {
+        // Prepared, kept, and sent as it was kept.
+        for _ in 0..3 {
+            field("title");
+        }
+        provider.server.import(vec![changed(title, comment)]);
+        for _ in 0..3 {
+            assert_eq!(field("title"), title);
+            assert_eq!(field("comment"), comment);
+        }
+    }
+    let id = RecordId::parse(HEAT).unwrap();
+    let catalog = provider.server.service.engine.catalog();
+    assert!(catalog.delete_records(&[id]).unwrap().is_empty());
+    provider.finds("imdb_id=tt0113277", &[]);
+}
+
+#[test]
+fn rule_20_10_downloads_are_those_of_this_moment() {
+    let provider = Provider::keeping(64 << 20);
+    let engine = &provider.server.service.engine;
+    let release = subcat_engine::ReleaseId::parse("heat").unwrap();
+    let kind = subcat_engine::FileKind::Srt;
+    let stored = engine.files().store_file(&release, b"1\n", kind, None);
+    stored.unwrap();
+    for expected in 3..6 {
+        for _ in 0..3 {
+            let list = provider.search("query=heat");
+            assert_eq!(list["items"][0]["downloads"], expected);
+        }
+        let path = format!("/api/v1/subtitles/{HEAT}/download");
+        assert_eq!(provider.get(&path).field("x-subcat-error"), None);
+    }
 }
 
 #[test]
