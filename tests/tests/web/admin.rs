@@ -307,6 +307,24 @@ fn the_console_answers_four_questions_first() {
     assert!(status.contains("Search and records works"), "{status}");
 }
 
+/// Charts without figures are named, and take no room.
+#[test]
+fn the_console_draws_no_empty_chart() {
+    let clock = Arc::new(SettableClock::at("2026-05-03T23:58:00Z"));
+    let portal = Portal::with_clock(clock.clone(), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for _ in 0..2 {
+        portal.service().note_history(false).expect("it is stored");
+        clock.advance(60);
+    }
+    let page = ana.get("/admin").text().to_owned();
+    assert_eq!(page.matches("class=\"chart spark\"").count(), 1);
+    let quiet = "Nothing to show yet: Search p50 · p99, Requests, Searches from the cache, \
+                 Downloads from the cache, Fetched from upstream.";
+    assert!(plain(&page).contains(quiet), "{page}");
+}
+
 #[test]
 fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
     let clock = Arc::new(SettableClock::at("2026-05-03T23:58:00Z"));
@@ -443,8 +461,8 @@ fn the_console_shows_settings_keys_and_first_steps() {
     assert!(text.contains(&command), "{command}: {text}");
     for part in [
         "First steps",
-        "to do Import your own folder of subtitles subcat import DIR --data",
-        "to do Or import records: a table, or lines of JSON subcat import FILE",
+        "to do Import your own folder of subtitles, or records: a table, or lines of JSON \
+         subcat import DIR --data",
         "to do Create an API key",
         "done Name the source of files",
         "done Name the address that users see",

@@ -17,49 +17,41 @@ pub(crate) struct FirstStep {
     pub(crate) text: &'static str,
     /// Page that does it; empty if there is none.
     pub(crate) path: &'static str,
-    /// Command, or line of the settings, that does it; empty if a page does.
-    pub(crate) how: String,
-    /// Content of the file that the command needs; empty if it needs none.
+    /// Commands that do it, each by itself, or a line of the settings; empty if a page does.
+    pub(crate) ways: Vec<String>,
+    /// Content of the file that a command needs; empty if none needs one.
     pub(crate) sample: &'static str,
 }
 
 impl FirstStep {
-    /// The steps, while one of the first three is left: without records or keys nothing is served.
+    /// The steps, while one of the first two is left: without records or keys nothing is served.
     pub(crate) fn all(request: &WebRequest, stats: &EngineStats) -> Vec<Self> {
         let (config, lang) = (request.site.service.config(), request.lang);
         let by_setting = |is_done, text, line: &str| Self {
             is_done,
             text,
             path: "",
-            how: line.to_owned(),
+            ways: vec![line.to_owned()],
             sample: "",
         };
         let steps = vec![
             Self {
                 is_done: stats.records != 0,
                 text: lang.t(
-                    "Import your own folder of subtitles",
-                    "Importar tu propia carpeta de subtítulos",
+                    "Import your own folder of subtitles, or records: a table, or lines of JSON",
+                    "Importar tu carpeta de subtítulos, o fichas: una tabla o líneas de JSON",
                 ),
                 path: "",
-                how: command_text(request, "import DIR"),
-                sample: "",
-            },
-            Self {
-                is_done: stats.records != 0,
-                text: lang.t(
-                    "Or import records: a table, or lines of JSON",
-                    "O importar fichas: una tabla o líneas de JSON",
-                ),
-                path: "",
-                how: command_text(request, "import FILE.jsonl"),
+                ways: ["import DIR", "import FILE.jsonl"]
+                    .map(|command| command_text(request, command))
+                    .into(),
                 sample: SAMPLE_LINE,
             },
             Self {
                 is_done: stats.api_keys != 0,
                 text: lang.t("Create an API key", "Crear una clave de API"),
                 path: "/keys/new",
-                how: String::new(),
+                ways: Vec::new(),
                 sample: "",
             },
             by_setting(
@@ -79,7 +71,7 @@ impl FirstStep {
                 "public_url = \"https://subs.example.org\"",
             ),
         ];
-        if steps.iter().take(3).all(|step| step.is_done) {
+        if steps.iter().take(2).all(|step| step.is_done) {
             return Vec::new();
         }
         steps

@@ -14,7 +14,10 @@ pub(crate) struct HistoryView {
     /// Name of a step, for the table.
     pub(crate) step: &'static str,
     pub(crate) steps: Vec<StepLink>,
+    /// The charts with figures.
     pub(crate) charts: Vec<ChartView>,
+    /// Names of the others.
+    pub(crate) quiet_names: Vec<&'static str>,
     pub(crate) rows: Vec<HistoryRow>,
     /// Times at both ends of the charts.
     pub(crate) first: String,
@@ -36,6 +39,30 @@ pub(crate) struct ChartView {
     pub(crate) value: String,
     /// An `svg` element of numbers and texts of this program. Safe to insert unescaped.
     pub(crate) svg: String,
+    /// True if there is nothing to draw.
+    is_quiet: bool,
+}
+
+impl ChartView {
+    fn lines(name: &'static str, value: String, series: &[SparkSeries], scale: SparkScale) -> Self {
+        let mut values = series.iter().flat_map(|it| &it.values);
+        Self {
+            name,
+            value,
+            svg: spark::lines(name, series, scale),
+            is_quiet: values.all(Option::is_none),
+        }
+    }
+
+    fn bars(name: &'static str, value: String, series: &[SparkSeries]) -> Self {
+        let mut values = series.iter().flat_map(|it| &it.values);
+        Self {
+            name,
+            value,
+            svg: spark::bars(name, series),
+            is_quiet: values.all(|value| value.unwrap_or(0) == 0),
+        }
+    }
 }
 
 /// A minute, an hour or a day in the table.
@@ -100,11 +127,14 @@ impl HistoryView {
             periods: &periods,
             count,
         };
+        let all = slots.charts(lang).into_iter();
+        let (quiet, charts): (Vec<_>, Vec<_>) = all.partition(|chart| chart.is_quiet);
         Self {
             heading: lang.t(heading.0, heading.1),
             step: lang.t(step.0, step.1),
             steps: steps.map(link).into(),
-            charts: slots.charts(lang),
+            charts,
+            quiet_names: quiet.iter().map(|chart| chart.name).collect(),
             rows: periods
                 .iter()
                 .rev()
@@ -184,11 +214,8 @@ impl Slots<'_> {
                 format!("{} · {}", shown(50), shown(99))
             })
             .next();
-        ChartView {
-            name,
-            value: latest.unwrap_or_else(|| "–".to_owned()),
-            svg: spark::lines(name, &series, slowest),
-        }
+        let value = latest.unwrap_or_else(|| "–".to_owned());
+        ChartView::lines(name, value, &series, slowest)
     }
 
     /// Bars of gains, each with its class; the value is the sum of the first.
@@ -204,11 +231,7 @@ impl Slots<'_> {
         });
         let series: Vec<SparkSeries> = series.collect();
         let first = self.periods.iter().map(|it| it.figures.gained(bars[0].1));
-        ChartView {
-            name,
-            value: lang.number(first.sum()),
-            svg: spark::bars(name, &series),
-        }
+        ChartView::bars(name, lang.number(first.sum()), &series)
     }
 
     fn ratio_chart(
@@ -223,11 +246,8 @@ impl Slots<'_> {
             values: self.values(|period| ratio(&period.figures)),
         };
         let mut latest = self.periods.iter().rev();
-        ChartView {
-            name,
-            value: percent(latest.find_map(|period| ratio(&period.figures)), lang),
-            svg: spark::lines(name, &[series], SparkScale::Fixed(100)),
-        }
+        let value = percent(latest.find_map(|period| ratio(&period.figures)), lang);
+        ChartView::lines(name, value, &[series], SparkScale::Fixed(100))
     }
 
     fn disk_chart(&self, lang: Lang) -> ChartView {
@@ -237,11 +257,8 @@ impl Slots<'_> {
             values: self.values(|period| Some(period.disk_bytes)),
         };
         let latest = self.periods.last();
-        ChartView {
-            name,
-            value: latest.map_or(String::new(), |period| lang.bytes(period.disk_bytes)),
-            svg: spark::lines(name, &[series], SparkScale::Highest),
-        }
+        let value = latest.map_or(String::new(), |period| lang.bytes(period.disk_bytes));
+        ChartView::lines(name, value, &[series], SparkScale::Highest)
     }
 }
 
