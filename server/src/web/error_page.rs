@@ -11,6 +11,7 @@ use super::frame::error::PageError;
 use super::frame::notice::Notice;
 use super::frame::page_frame::Frame;
 use super::frame::params;
+use super::frame::viewer::Viewer;
 use super::frame::web_request::WebRequest;
 use super::route;
 use crate::api::PageFileRejection;
@@ -48,7 +49,12 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
         tracing::error!(path = request.path, cause, "a page failed");
     }
     let lang = request.lang;
-    let [heading, text] = texts(error).map(|(en, es)| lang.t(en, es));
+    let is_admin = request.viewer.as_ref().is_some_and(Viewer::is_admin);
+    let both = match error {
+        PageError::Forbidden if is_admin => NOT_ALLOWED,
+        _ => texts(error),
+    };
+    let [heading, text] = both.map(|(en, es)| lang.t(en, es));
     let (link, link_text) = way_out(error, request);
     let seconds = retry_after(error).map_or(String::new(), |seconds| seconds.to_string());
     let text = text.replace("{}", &seconds);
@@ -201,6 +207,15 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
         _ => INTERNAL,
     }
 }
+
+/// Heading and text of what an administrator may not do.
+const NOT_ALLOWED: [(&str, &str); 2] = [
+    ("Not allowed", "No permitido"),
+    (
+        "The rules of this service or its settings rule this out, for administrators too.",
+        "Las reglas o la configuración de este servicio no lo permiten, tampoco a administradores.",
+    ),
+];
 
 /// Heading and text of a failure of the server.
 const INTERNAL: [(&str, &str); 2] = [

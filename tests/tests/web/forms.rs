@@ -540,7 +540,10 @@ fn a_rolled_key_has_a_new_text_and_the_old_one_lives_on_for_a_while() {
     portal.make_account("root@example.com", PASSWORD, Role::Admin);
     let mut root = portal.signed_in("root@example.com", PASSWORD);
     assert_eq!(root.get("/keys/3").status, 200);
-    assert_eq!(root.post("/keys/3/roll", &[("days", "0")]).status, 403);
+    let refused = root.post("/keys/3/roll", &[("days", "0")]);
+    assert_eq!(refused.status, 403);
+    // An administrator is not told that the page is for administrators.
+    assert!(refused.text().contains("Not allowed"), "{}", refused.text());
 }
 
 #[test]
