@@ -366,6 +366,70 @@ fn titles_have_room_in_rows_and_forms_stand_in_the_middle() {
 }
 
 #[test]
+fn rows_are_columns_where_there_is_room() {
+    let driver = Driver::start();
+    let (portal, session) = lived_in();
+    let record = record_path(&portal);
+    let large_session = large::reader().cookies["subcat-session"].clone();
+    let own = ["/", "/catalog", "/catalog?query=lost", &record].map(|it| portal.url(it));
+    let large_pages = large::pages().into_iter();
+    let large_pages: Vec<String> = large_pages
+        .map(|(_, path)| large::portal().url(&path))
+        .collect();
+    for language in ["es", "en"] {
+        let mut browser = driver.open(looks(language));
+        for (session, pages) in [(&session, &own[..]), (&large_session, &large_pages[..])] {
+            browser.goto(&pages[0]);
+            browser.cookie("subcat-session", session);
+            for page in pages {
+                browser.goto(page);
+                // Right ends of the figures, and rows whose short title takes a second line.
+                let script = "\
+                    const rows = [...document.querySelectorAll('.hits li:not(.of-title)')];\
+                    const ends = (selector) => new Set(rows.map((it) =>\
+                    Math.round(it.querySelector(selector).getBoundingClientRect().right))).size;\
+                    const line = (it) => parseFloat(getComputedStyle(it).lineHeight);\
+                    const isWrapped = (it) =>\
+                    it.innerText.length < 40 && 1.6 * line(it) < it.offsetHeight;\
+                    return [rows.length, ends('.decide > span:nth-child(2)'), ends('time'),\
+                    ends('.links'), [...document.querySelectorAll('.hits h2')].filter(isWrapped)\
+                    .map((it) => it.innerText).join()]";
+                let seen = browser.eval(script);
+                if seen[0] != 0 {
+                    let columns = [&seen[1], &seen[2], &seen[3]];
+                    assert!(columns.iter().all(|it| **it == 1), "{page}: {seen}");
+                }
+                assert_eq!(seen[4], "", "{page}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_header_has_room_for_its_search_and_a_name() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    for language in ["es", "en"] {
+        let mut browser = driver.open(looks(language));
+        browser.goto(&portal.url("/"));
+        browser.cookie("subcat-session", &session);
+        for width in [1_280, 1_440, 1_920] {
+            browser.resize(width, 800);
+            browser.goto(&portal.url("/keys"));
+            let script = "const name = document.querySelector('.who .name');\
+                          return [document.querySelector('.find input').offsetWidth,\
+                          name.scrollWidth - name.clientWidth]";
+            let seen = browser.eval(script);
+            let field = seen[0].as_u64().unwrap_or(0);
+            assert!(118 <= field, "{language}, {width}: {seen}");
+            // Both are rounded, each in its own way.
+            let cut = seen[1].as_i64().unwrap_or(i64::MAX);
+            assert!(cut <= 1, "{language}, {width}: the name is cut: {seen}");
+        }
+    }
+}
+
+#[test]
 fn the_entry_of_a_menu_that_is_chosen_moves_no_other() {
     let (portal, session) = lived_in();
     let driver = Driver::start();

@@ -16,4 +16,5 @@ mod routes;
 mod sessions;
 mod stored;
 mod texts;
+mod titles;
 mod uploaders;

@@ -41,10 +41,17 @@ pub(crate) struct RecordView {
     pub(crate) uploader_path: String,
     /// True if the record before it in the list is of the same release.
     pub(crate) is_same_release: bool,
-    /// True if it is the first of several records of its title in the list, which have a head.
-    pub(crate) begins_title: bool,
+    /// Path of the page of its title, or nothing if that has none, for the first of several records
+    /// of a title, which stand below a head.
+    pub(crate) head: Option<String>,
+    /// True if the row is not of the title of the one before it, and one of them is below a head.
+    pub(crate) begins_card: bool,
     /// True if a heading above the row has the title: the row begins with the release.
     pub(crate) is_below_title: bool,
+    /// True if the row has the number of its episode: no heading above it has.
+    pub(crate) names_episode: bool,
+    /// True if the row has its language: no heading above it has.
+    pub(crate) names_language: bool,
     /// Query string of its download in this list, with its question mark; empty for the whole file.
     pub(crate) text_query: String,
     downloads: u64,
@@ -122,8 +129,11 @@ impl RecordView {
                 .map_or(String::new(), uploader_path),
             has_file: doc.source_release_id().is_some(),
             is_same_release: false,
-            begins_title: false,
+            head: None,
+            begins_card: false,
             is_below_title: false,
+            names_episode: true,
+            names_language: true,
             text_query: String::new(),
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             record,
@@ -222,6 +232,19 @@ impl RecordView {
             && self.record.episode == other.record.episode
     }
 
+    /// Returns true if both are of one film or series. An episode whose series has no id has a page
+    /// of its own, other records without an id have none: for these title and year count.
+    fn has_title_of(&self, other: &Self) -> bool {
+        let paths = [self.title_path.as_str(), other.title_path.as_str()];
+        if paths[0] == paths[1] && !paths[0].is_empty() {
+            return true;
+        }
+        (self.is_episode() || paths.contains(&""))
+            && self.is_episode() == other.is_episode()
+            && self.title() == other.title()
+            && self.record.year == other.record.year
+    }
+
     /// Film, episode, season or series.
     pub(crate) fn kind(&self) -> &'static str {
         let is_movie = self.record.video_type == VideoType::Movie;
@@ -287,29 +310,60 @@ impl RecordView {
 /// Puts the records of one release after the first of them, and marks them. The first ones keep
 /// their order, and so do those of one release.
 pub(crate) fn same_releases_together(hits: Vec<RecordView>) -> Vec<RecordView> {
-    let mut ordered: Vec<RecordView> = Vec::with_capacity(hits.len());
-    for mut hit in hits {
-        let last_of_release = ordered.iter().rposition(|other| hit.has_release_of(other));
-        hit.is_same_release = last_of_release.is_some();
-        let place = last_of_release.map_or(ordered.len(), |idx| idx + 1);
-        ordered.insert(place, hit);
-    }
-    ordered
-}
-
-/// Gives a head to each run of records of one title, and keeps the order.
-pub(crate) fn below_titles(mut hits: Vec<RecordView>) -> Vec<RecordView> {
-    let paths: Vec<String> = hits.iter().map(|hit| hit.title_path.clone()).collect();
-    for (idx, hit) in hits.iter_mut().enumerate() {
-        let is_same = |other: Option<&String>| other == Some(&hit.title_path);
-        let is_after = idx != 0 && is_same(paths.get(idx - 1));
-        let is_before = is_same(paths.get(idx + 1));
-        if !hit.title_path.is_empty() {
-            hit.begins_title = is_before && !is_after;
-            hit.is_below_title = is_before || is_after;
-        }
+    let mut hits = gathered(hits, RecordView::has_release_of);
+    for idx in 1..hits.len() {
+        hits[idx].is_same_release = hits[idx].has_release_of(&hits[idx - 1]);
     }
     hits
+}
+
+/// Puts the records of one title after the first of them, and gives them a head if they are
+/// several.
+pub(crate) fn below_titles(hits: Vec<RecordView>) -> Vec<RecordView> {
+    let mut hits = gathered(hits, RecordView::has_title_of);
+    let mut start = 0;
+    let mut was_below_title = false;
+    while start < hits.len() {
+        let rest = &hits[start..];
+        let count = rest.iter().take_while(|it| it.has_title_of(&rest[0]));
+        let end = start + count.count();
+        let group = &mut hits[start..end];
+        let is_below_title = 1 < group.len();
+        group[0].begins_card = was_below_title || is_below_title;
+        if is_below_title {
+            group[0].head = Some(common_path(group));
+            for hit in group {
+                hit.is_below_title = true;
+            }
+        }
+        was_below_title = is_below_title;
+        start = end;
+    }
+    hits
+}
+
+/// Path of the page that most records of a title have, the first of equals.
+fn common_path(group: &[RecordView]) -> String {
+    let count = |hit: &&RecordView| {
+        let same = group.iter().filter(|it| it.title_path == hit.title_path);
+        (!hit.title_path.is_empty(), same.count())
+    };
+    let common = group.iter().rev().max_by_key(count);
+    common.map_or(String::new(), |hit| hit.title_path.clone())
+}
+
+/// Puts the records that belong together after the first of them. The first ones keep their order,
+/// and so do those that belong together.
+fn gathered(
+    hits: Vec<RecordView>,
+    are_one: impl Fn(&RecordView, &RecordView) -> bool,
+) -> Vec<RecordView> {
+    let mut ordered: Vec<RecordView> = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let last = ordered.iter().rposition(|other| are_one(&hit, other));
+        ordered.insert(last.map_or(ordered.len(), |idx| idx + 1), hit);
+    }
+    ordered
 }
 
 /// The packs of a season, newest first, each with the download of one episode out of it. Empty if
@@ -333,13 +387,15 @@ pub(crate) fn packs_with(
     for pack in &mut packs {
         pack.text_query = format!("?season={season}&episode={episode}");
     }
-    Ok(below_heading(packs))
+    Ok(below_heading(packs, false))
 }
 
-/// The records of a page with their title as its heading.
-pub(crate) fn below_heading(mut hits: Vec<RecordView>) -> Vec<RecordView> {
+/// The records of a page with their title as its heading, and the number of their episode if
+/// `has_episode`.
+pub(crate) fn below_heading(mut hits: Vec<RecordView>, has_episode: bool) -> Vec<RecordView> {
     for hit in &mut hits {
         hit.is_below_title = true;
+        hit.names_episode = !has_episode;
     }
     hits
 }

@@ -422,7 +422,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
         versions = RecordView::list(request, &snapshot, &listing.docs)?;
         has_more_versions = listing.has_more || OTHER_VERSIONS_MAX < versions.len();
         versions.truncate(OTHER_VERSIONS_MAX);
-        versions = below_heading(versions);
+        versions = below_heading(versions, true);
         if slot.episode.is_some() {
             (previous, next) = neighbours(&snapshot, title, slot)?;
         }

@@ -125,7 +125,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         return Err(PageError::NotFound);
     };
     let hits = RecordView::list(request, &snapshot, &listing.docs)?;
-    let hits = below_heading(same_releases_together(hits));
+    let hits = below_heading(same_releases_together(hits), chosen.episode.is_some());
     let packs = packs_with(request, &snapshot, number, chosen)?;
     snapshot.ensure_not_truncated()?;
     let total: u32 = counts.values().sum();
@@ -227,7 +227,8 @@ fn groups(hits: Vec<RecordView>, chosen: EpisodeSlot, lang: Lang) -> Vec<Release
         return vec![ReleaseGroup { heading, hits }];
     }
     let mut groups: BTreeMap<(u8, String), Vec<RecordView>> = BTreeMap::new();
-    for hit in hits {
+    for mut hit in hits {
+        hit.names_language = false;
         let heading = match hit.badge.class {
             "spain" => (0, lang.t("Spain", "España").to_owned()),
             "latin" => (1, lang.t("Latin America", "Latinoamérica").to_owned()),
