@@ -59,6 +59,24 @@ fn the_page_of_a_record_shows_the_first_lines_of_a_stored_text() {
 }
 
 #[test]
+fn the_page_of_a_record_shows_the_first_lines_of_the_only_text_of_an_archive() {
+    let mut scene = Scene::of(vec![
+        film(ID, "Faro", 2004, "r1"),
+        film(PACK, "Faros", 2004, "r2"),
+    ]);
+    let one = zip_of(&[("leeme.nfo", b"Hola"), ("uno.srt", SRT)]);
+    let two = zip_of(&[("uno.srt", SRT), ("dos.srt", SRT)]);
+    scene.upstream.give("r1", one);
+    scene.upstream.give("r2", two);
+    for (id, has_lines) in [(ID, true), (PACK, false)] {
+        let path = format!("/catalog/{id}");
+        assert!(!scene.page(&path).contains("¿Qué?"), "nothing is fetched");
+        scene.page(&format!("{path}/look"));
+        assert_eq!(scene.page(&path).contains("¿Qué?"), has_lines, "{id}");
+    }
+}
+
+#[test]
 fn each_text_of_an_archive_is_shown_and_downloaded_alone() {
     let mut scene = Scene::of(vec![film(ID, "Faro", 2004, "r1")]);
     let zip = zip_of(&[

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{FileKind, LanguageTerm, RecordId, listed_numbers};
+use subcat_engine::{
+    Blob, Doc, FileKind, LanguageTerm, RecordId, ReleaseId, Snapshot, Variant, listed_numbers,
+};
 
 use super::record_view::RecordView;
 use crate::api::open_file;
 use crate::cache::OpenFile;
 use crate::files::{CueLook, NamedSize, NamesLook, archive_cues, archive_names, first_cues};
-use crate::limits::{LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX};
+use crate::limits::{LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX, RECORD_CUES_MAX};
 use crate::runtime::WorkKind;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
@@ -59,6 +61,56 @@ impl FileInArchive {
                 format!("file={}", params::encode(path))
             }),
         }
+    }
+}
+
+/// The file of a record that is stored here, for the first cues on the page of the record.
+pub(super) struct StoredFile {
+    blob: Arc<Blob>,
+    kind: FileKind,
+    /// Primary language of the record; empty if it is not known.
+    language: String,
+}
+
+impl StoredFile {
+    /// The file, if it is stored here and can be opened.
+    pub(super) fn of(
+        request: &WebRequest,
+        snapshot: &Snapshot,
+        doc: &Doc<'_>,
+    ) -> Result<Option<Self>, PageError> {
+        let files = request.site.service.engine.files();
+        let release = doc.source_release_id().and_then(ReleaseId::parse);
+        let Some(file) = release.and_then(|release| files.cached_file(&release)) else {
+            return Ok(None);
+        };
+        let Ok(Some(blob)) = files.blob(&file, Variant::Identity) else {
+            return Ok(None);
+        };
+        let language = snapshot.language_of(doc)?;
+        Ok(Some(Self {
+            blob,
+            kind: file.kind,
+            language: language.map_or(String::new(), LanguageTerm::primary),
+        }))
+    }
+
+    pub(super) fn is_archive(&self) -> bool {
+        !self.kind.is_text()
+    }
+
+    /// The first cues of the text, or of the only text of the archive; none if there is no such
+    /// text, or it cannot be read.
+    pub(super) fn first_cues(&self) -> Vec<CueLook> {
+        let (content, language) = (self.blob.bytes(), self.language.as_str());
+        if !self.is_archive() {
+            return first_cues(content, self.kind, language, RECORD_CUES_MAX);
+        }
+        let files = archive_names(content, self.kind).files;
+        let path = only_text(&files).and_then(|number| files[number].text_path.as_deref());
+        let cues =
+            path.and_then(|path| archive_cues(content, self.kind, path, language, RECORD_CUES_MAX));
+        cues.unwrap_or_default()
     }
 }
 
@@ -118,9 +170,14 @@ fn shown_text(asked: &str, files: &[NamedSize]) -> Result<Option<usize>, PageErr
         let number = asked.parse().ok().filter(is_text);
         return number.map(Some).ok_or(PageError::NotFound);
     }
-    let mut texts = (0..files.len()).filter(is_text);
+    Ok(only_text(files))
+}
+
+/// Number of the only text of an archive.
+fn only_text(files: &[NamedSize]) -> Option<usize> {
+    let mut texts = (0..files.len()).filter(|number| files[*number].text_path.is_some());
     let first = texts.next();
-    Ok(if texts.next().is_none() { first } else { None })
+    if texts.next().is_some() { None } else { first }
 }
 
 /// The files of an archive. Where their paths are long, the links of the last ones are left to

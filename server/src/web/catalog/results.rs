@@ -1,15 +1,18 @@
 //! The catalog for people: the search of the API, lists without words, and a page for each record.
 
+use std::sync::Arc;
+
 use askama::Template;
 use http::StatusCode;
 use http::header::REFERER;
 use subcat_engine::{
-    CatalogId, Doc, EpisodeSlot, Filters, LanguageTerm, ListOrder, ListPage, PAGE_SIZE_MAX, Query,
-    RecordId, ReleaseId, Snapshot, TitlePart, Variant,
+    CatalogId, Doc, EpisodeSlot, Filters, ListOrder, ListPage, PAGE_SIZE_MAX, Query, RecordId,
+    Snapshot, TitlePart,
 };
 
 use super::feed_link::{own_feed, public_feed};
 use super::language_filter::language_choices;
+use super::look::StoredFile;
 use super::record_view::{
     RecordView, below_heading, below_titles, packs_with, same_releases_together,
 };
@@ -18,12 +21,13 @@ use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
 use super::uploader::known_uploader;
 use crate::auth::without_keys;
-use crate::files::{CueLook, first_cues};
+use crate::files::CueLook;
 use crate::limits::{
-    HITS_PER_PAGE, LIST_PAGES_MAX, OTHER_VERSIONS_MAX, REACHED_HITS_MAX, RECORD_CUES_MAX,
+    HITS_PER_PAGE, LIST_PAGES_MAX, OTHER_VERSIONS_MAX, REACHED_HITS_MAX,
     RECORD_DESCRIPTION_CHARS_MAX,
 };
 use crate::request::{SearchRejection, search_request, without_base};
+use crate::runtime::WorkKind;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
@@ -386,7 +390,7 @@ struct RecordPage {
     has_more_versions: bool,
     /// Packs of the season of an episode, which are offered without the other episodes.
     packs: Vec<RecordView>,
-    /// First cues of a stored text.
+    /// First cues of a stored text, or of the only one in a stored archive.
     cues: Vec<CueLook>,
     previous: Option<Neighbour>,
     next: Option<Neighbour>,
@@ -399,9 +403,29 @@ struct Neighbour {
 }
 
 /// `GET /catalog/{id}`.
-pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
+pub(crate) async fn show_record(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.reader()?;
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
+    let read = move |request: &WebRequest| record_page(request, id);
+    let (mut template, file) = request.blocking(WorkKind::Pages, read).await?;
+    // As many unpack at once as decoders may.
+    let kind = match &file {
+        Some(file) if file.is_archive() => WorkKind::Decoding,
+        _ => WorkKind::Pages,
+    };
+    let show = move |_: &WebRequest| {
+        template.cues = file.map_or(Vec::new(), |file| file.first_cues());
+        answer::page(StatusCode::OK, &template)
+    };
+    request.blocking(kind, show).await
+}
+
+/// The page of a record without its cues, and its file if that is stored here: nothing is fetched
+/// for them.
+fn record_page(
+    request: &WebRequest,
+    id: RecordId,
+) -> Result<(RecordPage, Option<StoredFile>), PageError> {
     let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let hit = RecordView::new(request, &snapshot, &doc)?;
@@ -437,38 +461,13 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
         versions,
         has_more_versions,
         packs,
-        cues: stored_cues(request, &snapshot, &doc)?,
+        cues: Vec::new(),
         previous,
         next,
     };
+    let file = StoredFile::of(request, &snapshot, &doc)?;
     snapshot.ensure_not_truncated()?;
-    answer::page(StatusCode::OK, &template)
-}
-
-/// The first cues of a record's text, if its file is stored here. Nothing is fetched for them, and
-/// they are left out if they cannot be read.
-fn stored_cues(
-    request: &WebRequest,
-    snapshot: &Snapshot,
-    doc: &Doc<'_>,
-) -> Result<Vec<CueLook>, PageError> {
-    let files = request.site.service.engine.files();
-    let release = doc.source_release_id().and_then(ReleaseId::parse);
-    let cached = release.and_then(|release| files.cached_file(&release));
-    let Some(file) = cached.filter(|file| file.kind.is_text()) else {
-        return Ok(Vec::new());
-    };
-    let Ok(Some(blob)) = files.blob(&file, Variant::Identity) else {
-        return Ok(Vec::new());
-    };
-    let language = snapshot.language_of(doc)?;
-    let language = language.map_or(String::new(), LanguageTerm::primary);
-    Ok(first_cues(
-        blob.bytes(),
-        file.kind,
-        &language,
-        RECORD_CUES_MAX,
-    ))
+    Ok((template, file))
 }
 
 /// The page of this site with the list that a record was chosen from, taken from `Referer`. Empty

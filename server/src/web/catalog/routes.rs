@@ -12,7 +12,9 @@ pub(crate) const ROUTES: &[PageRoute] = &[
         .get(Blocking(results::show))
         .searches(),
     at("/catalog/{id}", CatalogReaders)
-        .get(BlockingWith(results::show_record))
+        .get(Waiting(|request, id| {
+            Box::pin(async move { results::show_record(&request, &id).await })
+        }))
         .searches(),
     at("/catalog/{id}/look", CatalogReaders)
         .get(Waiting(|request, id| {
