@@ -83,7 +83,7 @@ struct FoundCounts {
     first: usize,
     last: usize,
     /// Number of hits on all pages.
-    reachable: usize,
+    reachable: String,
     /// True if the search has more hits than that.
     is_truncated: bool,
     pages_count: usize,
@@ -243,7 +243,7 @@ fn search(
             is_one: found.total == 1,
             first: start + 1,
             last: start + views.len(),
-            reachable: found.reachable,
+            reachable: request.lang.number(found.reachable as u64),
             is_truncated: (found.reachable as u64) < found.total,
             pages_count: found.pages_count(),
         }),
