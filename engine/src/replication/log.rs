@@ -76,6 +76,26 @@ pub enum ReadError {
     },
 }
 
+impl AppendError {
+    /// The reason alone, for a message that says by itself what has become of the entry.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Unavailable(reason) | Self::Unknown(reason) => reason.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl ReadError {
+    /// The reason alone, for a message that says by itself that the log is not available.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Unavailable(reason) => reason.clone(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// An ordered, durable log. Every node reads the same entries in the same order.
 ///
 /// Delivery is at least once: an entry may be there twice if its append was repeated. Methods
@@ -121,6 +141,15 @@ pub trait Log: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_does_not_repeat_what_its_error_says() {
+        let lost = || "cut off".to_owned();
+        assert_eq!(ReadError::Unavailable(lost()).reason(), "cut off");
+        assert_eq!(AppendError::Unavailable(lost()).reason(), "cut off");
+        assert_eq!(AppendError::Unknown(lost()).reason(), "cut off");
+        assert_eq!(ReadError::NoLog.reason(), "there is no log");
+    }
 
     #[test]
     fn an_epoch_is_higher_than_the_one_before_and_has_an_identity() {

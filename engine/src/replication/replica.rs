@@ -266,7 +266,7 @@ impl Replica {
                     return Err(Error::LogUnavailable { reason }.into());
                 }
                 Err(error) if end <= (self.shared.clock)() => {
-                    let reason = error.to_string();
+                    let reason = error.reason();
                     return Err(Error::LogUnanswered { reason }.into());
                 }
                 Err(_) => is_open = true,

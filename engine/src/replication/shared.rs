@@ -165,7 +165,7 @@ pub(super) fn must_join_again(reason: &str) -> String {
 
 pub(super) fn unavailable(error: &ReadError) -> Error {
     Error::LogUnavailable {
-        reason: error.to_string(),
+        reason: error.reason(),
     }
 }
 

@@ -292,7 +292,7 @@ impl NatsLog {
             Ok(state) if state.epoch != epoch => AppendError::OtherEpoch { epoch: state.epoch },
             // It is there now.
             Ok(_) => AppendError::Unavailable(NO_LEADER.into()),
-            Err(error) => AppendError::Unavailable(format!("{NO_LEADER}: {}", cause(error))),
+            Err(error) => AppendError::Unavailable(format!("{NO_LEADER}: {}", error.reason())),
         }
     }
 
@@ -301,7 +301,7 @@ impl NatsLog {
         match self.ask_state().await {
             Ok(LogState { epoch: 0, .. }) => ReadError::NoLog,
             Ok(_) => ReadError::Unavailable(NO_LEADER.into()),
-            Err(error) => ReadError::Unavailable(format!("{NO_LEADER}: {}", cause(error))),
+            Err(error) => ReadError::Unavailable(format!("{NO_LEADER}: {}", error.reason())),
         }
     }
 
@@ -525,14 +525,6 @@ fn subject_of(stream: &str, epoch: u64) -> String {
 fn sequence_of(message: &Message) -> Option<u64> {
     let headers = message.headers.as_ref()?;
     headers.get(SEQUENCE)?.as_str().parse().ok()
-}
-
-/// The bare reason of a failed question.
-fn cause(error: ReadError) -> String {
-    match error {
-        ReadError::Unavailable(reason) => reason,
-        other => other.to_string(),
-    }
 }
 
 /// The number in the answer to an append.
