@@ -111,6 +111,9 @@ fn troubles(service: &Service) -> String {
         let cause = error_chain(&error);
         lines.push_str(&format!("read-only: {cause}\n"));
     }
+    if let Some(problem) = service.cluster().and_then(|node| node.state().problem) {
+        lines.push_str(&format!("the log is not followed: {problem}\n"));
+    }
     for failing in service.background.failing() {
         let (task, error) = (failing.task.name(), failing.error);
         lines.push_str(&format!("task {task} fails: {error}\n"));

@@ -50,6 +50,11 @@ pub(super) enum AccessError {
     )]
     Locked { path: PathBuf, pid: u32 },
     #[error(
+        "process {pid} already serves {}: stop it, or name another data directory with --data",
+        path.display()
+    )]
+    Served { path: PathBuf, pid: u64 },
+    #[error(
         "{} belongs to uid {owner} (mode {mode:o}), this process is uid {uid}: chown it, or run as \
          its owner (sudo -u, or --user {owner}:{group} of a container)",
         path.display()
@@ -274,6 +279,16 @@ pub(super) fn ensure_ours(data: &Path) -> Result<(), AccessError> {
         });
     }
     Ok(())
+}
+
+/// Errors: the data directory belongs to another user, or a server runs on it.
+pub(super) fn ensure_unserved(data: &Path) -> Result<(), CommandError> {
+    ensure_ours(data)?;
+    let Some(server) = Client::find(data)? else {
+        return Ok(());
+    };
+    let (path, pid) = (data.to_owned(), server.pid());
+    Err(AccessError::Served { path, pid }.into())
 }
 
 /// Makes a data directory readable that cannot be opened and that no server runs on. Returns its

@@ -12,7 +12,7 @@ use subcat_engine::{
     next_epoch,
 };
 
-use super::access::{open_engine, run_operation};
+use super::access::{ensure_unserved, open_engine, run_operation};
 use super::context::Context;
 use super::error::{CommandError, SubjectError, say};
 use super::output::Reply;
@@ -206,6 +206,7 @@ impl Subcommand for ClusterArguments {
 }
 
 fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
+    ensure_unserved(&config.data)?;
     let log = log_of(config)?;
     let state = log_state(log.as_ref())?;
     let engine = open_engine(config, 0)?;
@@ -245,6 +246,7 @@ fn reseed(
     place: &SnapshotPlace,
     lose_entries_after: Option<u64>,
 ) -> Result<SnapshotWritten, CommandError> {
+    ensure_unserved(&config.data)?;
     let log = log_of(config)?;
     let engine = open_engine(config, 0)?;
     let Some(position) = engine.log_position() else {
@@ -395,6 +397,7 @@ fn load(
 }
 
 fn leave(config: &Config) -> Result<LeaveDone, CommandError> {
+    ensure_unserved(&config.data)?;
     let engine = open_engine(config, 0)?;
     let Some(position) = engine.log_position() else {
         engine.close()?;
@@ -522,16 +525,49 @@ fn status_shown(read: &ClusterRead) -> String {
             ("heard", |node| {
                 format!("{:.1} s", node.heard_ms as f64 / 1000.0)
             }),
-            ("hash", |node| node.state_hash.clone()),
+            ("hash", |node| match node.hashed_at {
+                0 => "-".to_owned(),
+                _ => node.state_hash.clone(),
+            }),
             ("rows", |node| {
-                let rows = if node.is_diverged {
-                    "DIFFERENT"
-                } else {
-                    "same"
+                let rows = match (node.is_diverged, node.hashed_at) {
+                    (true, _) => "DIFFERENT",
+                    // Of a start that has given no sum yet.
+                    (false, 0) => "-",
+                    (false, _) => "same",
                 };
                 rows.to_owned()
             }),
         ],
     ));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::NodeRead;
+
+    #[test]
+    fn rows_that_were_not_compared_are_not_called_the_same() {
+        let node = |hashed_at, is_diverged| NodeRead {
+            state_hash: "00ff".into(),
+            hashed_at,
+            is_diverged,
+            ..NodeRead::default()
+        };
+        let read = ClusterRead {
+            node: Some("1".into()),
+            nodes: vec![node(0, false), node(7, false), node(7, true)],
+            ..ClusterRead::default()
+        };
+        let shown = status_shown(&read);
+        let ends: Vec<Vec<&str>> = shown
+            .lines()
+            .skip_while(|line| !line.contains("hash"))
+            .skip(1)
+            .map(|line| line.split_whitespace().rev().take(2).collect())
+            .collect();
+        assert_eq!(ends, [["-", "-"], ["same", "00ff"], ["DIFFERENT", "00ff"]]);
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use subcat_engine::{Engine, StoreKind};
 
-use super::access::{ensure_ours, open_engine_within};
+use super::access::{ensure_unserved, open_engine_within};
 use super::context::Context;
 use super::error::{CommandError, SubjectError};
 use super::logging;
@@ -19,7 +19,7 @@ use super::output::print;
 use super::reloading;
 use super::subcommand::Subcommand;
 use super::watchdog;
-use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket, starting_pages};
+use crate::admin::{SOCKET_NAME, admin_pages, admin_socket, starting_pages};
 use crate::cluster::{open_exchange, open_log};
 use crate::config::{Config, Effective, ListenAddress};
 use crate::http::{Server, serve_on};
@@ -68,17 +68,6 @@ impl Subcommand for ServeArguments {
     }
 }
 
-/// Another server on the same data directory.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "process {pid} already serves {}: stop it, or name another data directory with --data",
-    path.display()
-)]
-struct AlreadyServedError {
-    pid: u64,
-    path: PathBuf,
-}
-
 /// Answers that a stop did not wait for.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -116,14 +105,7 @@ impl Running {
         } = effective;
         let inherited = InheritedSockets::take()
             .map_err(|error| SubjectError::new("a socket of the service manager", error))?;
-        ensure_ours(&config.data)?;
-        if let Some(server) = Client::find(&config.data)? {
-            return Err(AlreadyServedError {
-                pid: server.pid(),
-                path: config.data,
-            }
-            .into());
-        }
+        ensure_unserved(&config.data)?;
         make_directory(&config)?;
         Descriptors::raise();
         let control = Control::start()?;

@@ -44,6 +44,14 @@ fn a_data_directory_enters_a_cluster_and_leaves_it() {
     assert_eq!(cluster.try_key(0, &revoked).status, 401);
     assert_eq!(downloads_of(&cluster.nodes[0], 1), 5);
     cluster.wait_for_same_rows();
+    for arguments in [
+        ["cluster", "init"],
+        ["cluster", "reseed"],
+        ["cluster", "leave"],
+    ] {
+        let refused = cluster.nodes[0].run(&arguments).fails(1);
+        assert!(refused.contains("already serves"), "{refused}");
+    }
     assert_eq!(cluster.nodes[0].stop_server(), 0);
 
     let left = cluster.nodes[0].run(&["cluster", "leave"]).ok();

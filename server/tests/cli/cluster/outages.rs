@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::fixture::{Cluster, LogServer, SRT, lines, wait};
 use super::log_services::Nats;
-use crate::harness::{Answer, id, line};
+use crate::harness::{Answer, get, id, line};
 
 /// Time in which a change is refused, on a machine that is not overloaded about 2 s.
 const REFUSAL_LIMIT: Duration = Duration::from_secs(30);
@@ -34,6 +34,11 @@ fn reads_go_on_and_changes_are_refused(log: LogServer, name: &str) {
     cluster.log.kill();
     for number in 0..3 {
         wait("the node notices", || is_degraded(&cluster.health(number)));
+        wait("its own page says so, too", || {
+            let ready = get(&cluster.nodes[number].server().admin, "/readyz", None);
+            assert_eq!(ready.status, 200, "{ready:?}");
+            ready.text().contains("\nthe log is not followed: ")
+        });
         assert_eq!(cluster.found(number, "heat"), 3);
         let path = format!("/api/subtitles/{}/download", id(4));
         let answer = cluster.nodes[number]
