@@ -201,7 +201,7 @@ pub fn nginx_config(dir: &Path, snippet: &str) -> String {
         .concat();
     format!(
         "daemon off; master_process off; pid {prefix}/pid; error_log {prefix}/error.log;\n\
-         events {{}}\nhttp {{\naccess_log off;\n{temporary}{snippet}}}\n"
+         events {{}}\nhttp {{\naccess_log {prefix}/access.log;\n{temporary}{snippet}}}\n"
     )
 }
 
@@ -252,6 +252,12 @@ fn nginx_serves_through_the_snippet() {
         away.ends_with(r#"{"detail":"Service Unavailable"}"#),
         "{away}"
     );
+    curl(&[], &format!("{base}/a/{key}/manifest.json"));
+    for log in ["access.log", "error.log"] {
+        let text = std::fs::read_to_string(dir.join(log)).unwrap();
+        assert!(text.contains("/api/health"), "{log}: {text}");
+        assert!(!text.contains(&key), "{log}: {text}");
+    }
 }
 
 #[test]

@@ -236,12 +236,15 @@ fn requests_of_a_key_go_to_one_node(program: &str) {
     headers_spread_over_the_nodes(&balancer, &cluster);
     let keys = keys_stay_with_a_node(&balancer, &cluster);
     a_limit_is_exact(&balancer, &cluster);
+    let address = new_address(&cluster);
 
     proxy.cut(Cut::Silent);
     wait("the node accepts no keys", || {
         cluster.try_key(2, &keys[2]).status == 503
     });
     all_are_answered(&balancer, &cluster, &keys, 2);
+    let dir = cluster.nodes[0].path(program);
+    addresses_are_answered_and_not_logged(&balancer, &address, &dir);
     proxy.repair();
     cluster.wait_for_keys(2);
     wait("its keys go there again", || {
@@ -251,6 +254,33 @@ fn requests_of_a_key_go_to_one_node(program: &str) {
     cluster.nodes[1].kill_server();
     all_are_answered(&balancer, &cluster, &keys, 1);
     no_node_is_left(&balancer, &mut cluster, &keys);
+}
+
+/// Makes a key that stands in paths, and that all nodes know.
+fn new_address(cluster: &Cluster) -> String {
+    let key = cluster.nodes[0].create_key(&["--scope", "address"]);
+    let path = format!("/a/{key}/manifest.json");
+    for node in &cluster.nodes {
+        wait("the address is known", || {
+            get(&node.server().address, &path, None).status == 200
+        });
+    }
+    path
+}
+
+/// A request with a key in its path is answered while a node accepts none, and no file of the
+/// balancer holds it.
+fn addresses_are_answered_and_not_logged(balancer: &Balancer, address: &str, dir: &Path) {
+    for _ in 0..6 {
+        let answer = get(&balancer.address, address, None);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    for file in std::fs::read_dir(dir).unwrap() {
+        let file = file.unwrap().path();
+        let text = std::fs::read(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        assert!(!text.contains(address), "{}", file.display());
+    }
 }
 
 /// All that are left accept no keys, and then there are none.
