@@ -60,7 +60,7 @@ fn list(call: &AddressCall<'_>, search: &AddressSearch, base: &str) -> Result<By
     };
     let found = call.worker.find(&query)?;
     let page = page_of(search, found.hits.locations().len());
-    let shown = &found.hits.locations()[page.clone()];
+    let shown = &found.hits.locations()[page];
     let downloads = call.worker.downloads(shown);
     let body = call.worker.assemble(|items, out| {
         out.extend_from_slice(START);
@@ -80,8 +80,7 @@ fn list(call: &AddressCall<'_>, search: &AddressSearch, base: &str) -> Result<By
     call.worker
         .keep_answer(snapshot_id, call.target(), || AddressAnswer {
             base: base.to_owned(),
-            hits: found.hits,
-            counted: page,
+            counted: shown.into(),
             downloads,
             body: Bytes::copy_from_slice(&body),
         });

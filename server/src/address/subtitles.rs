@@ -132,9 +132,8 @@ fn list(call: &AddressCall<'_>, wanted: &Wanted<'_>, base: &str) -> Result<Bytes
     call.worker
         .keep_answer(snapshot_id, call.target(), || AddressAnswer {
             base: base.to_owned(),
-            hits: found.hits,
             // It shows no counts.
-            counted: 0..0,
+            counted: Box::default(),
             downloads: Box::default(),
             body: body.clone(),
         });

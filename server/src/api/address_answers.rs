@@ -30,8 +30,7 @@ impl ApiWorker {
             .address_answers
             .get(snapshot.id(), target)?;
         let are_current = || {
-            let counted = &kept.hits.locations()[kept.counted.clone()];
-            let downloads = downloads_of(self, counted);
+            let downloads = downloads_of(self, &kept.counted);
             kept.downloads.iter().copied().eq(downloads)
         };
         if kept.base != base || !are_current() {

@@ -77,12 +77,13 @@ impl ApiWorker {
         let config = service.config();
         let workers_count = config.workers;
         let cache_bytes = config.cache_search_bytes / workers_count.max(1);
-        let address_bytes = cache_bytes / 4;
+        let answer_bytes = cache_bytes / 4;
+        let item_bytes = cache_bytes / 8;
         let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
         let state = WorkerState {
-            searches: SearchCache::new(cache_bytes - address_bytes),
-            address_answers: AddressAnswers::new(address_bytes / 2),
-            address_items: AddressItems::new(address_bytes / 2),
+            searches: SearchCache::new(cache_bytes - answer_bytes - item_bytes),
+            address_answers: AddressAnswers::new(answer_bytes),
+            address_items: AddressItems::new(item_bytes),
             locations: RecordLocations::new(),
             prepared_files: PreparedFileCache::new(),
             prepared_texts: PreparedTextCache::default(),

@@ -1,14 +1,13 @@
 //! Answers below addresses.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::LocatedHits;
+use subcat_engine::RecordLocation;
 
 use super::snapshot_cache::SnapshotCache;
 
-/// Bytes of an entry besides its key, its hits and its answer.
+/// Bytes of an entry besides its key and its answer.
 const ENTRY_BYTES: usize = 192;
 
 /// A finished answer below an address. It is valid for requests with the same `base`, as long as
@@ -16,11 +15,9 @@ const ENTRY_BYTES: usize = 192;
 pub struct AddressAnswer {
     /// Beginning of the URLs in it.
     pub base: String,
-    /// Locations of its hits.
-    pub hits: Arc<LocatedHits>,
-    /// The hits that it shows with their download counts.
-    pub counted: Range<usize>,
-    /// Download counts, in the order of these hits.
+    /// Locations of the records that it shows with their download counts.
+    pub counted: Box<[RecordLocation]>,
+    /// Download counts, in the order of these records.
     pub downloads: Box<[u64]>,
     /// The body.
     pub body: Bytes,
@@ -50,7 +47,7 @@ impl AddressAnswers {
         if self.0.get(snapshot_id, target).is_some() {
             let answer = answer();
             weight += answer.base.len()
-                + answer.hits.memory_bytes()
+                + size_of_val(&*answer.counted)
                 + size_of_val(&*answer.downloads)
                 + answer.body.len();
             kept = Some(Arc::new(answer));
