@@ -393,13 +393,16 @@ fn rows_are_columns_where_there_is_room() {
                     it.innerText.length < 40 && 1.6 * line(it) < it.offsetHeight;\
                     return [rows.length, ends('.decide > span:nth-child(2)'), ends('time'),\
                     ends('.links'), [...document.querySelectorAll('.hits h2')].filter(isWrapped)\
-                    .map((it) => it.innerText).join()]";
+                    .map((it) => it.innerText).join(),\
+                    [...document.querySelectorAll('.decide > :not(.links)')].filter((it) =>\
+                    it.clientWidth < it.scrollWidth).map((it) => it.innerText).join()]";
                 let seen = browser.eval(script);
                 if seen[0] != 0 {
                     let columns = [&seen[1], &seen[2], &seen[3]];
                     assert!(columns.iter().all(|it| **it == 1), "{page}: {seen}");
                 }
                 assert_eq!(seen[4], "", "{page}");
+                assert_eq!(seen[5], "", "{page}: wider than their column");
             }
         }
     }
