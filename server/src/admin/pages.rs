@@ -90,16 +90,16 @@ fn liveness(service: &Service) -> Response<SentBody> {
             "no worker is running\n",
         );
     }
-    if let Some(kind) = service.control.stalled_pool() {
-        let stalled = format!("no work of the pool {} ends\n", kind.as_str());
+    // Of one moment: a pool that begins to stall in between would be called full, but no fault.
+    let pools = service.control.pool_states();
+    if let Some(pool) = pools.iter().find(|pool| pool.is_fault()) {
+        let stalled = format!("no work of the pool {} ends\n", pool.kind.as_str());
         return page(StatusCode::SERVICE_UNAVAILABLE, TEXT, stalled);
     }
     let mut text = "ok\n".to_owned();
-    for pool in service.control.pool_states() {
-        if pool.is_stalled {
-            let (kind, seconds) = (pool.kind.as_str(), pool.oldest_job.as_secs());
-            text.push_str(&format!("the pool {kind} is full for {seconds} s\n"));
-        }
+    for pool in pools.iter().filter(|pool| pool.is_stalled) {
+        let (kind, seconds) = (pool.kind.as_str(), pool.oldest_job.as_secs());
+        text.push_str(&format!("the pool {kind} is full for {seconds} s\n"));
     }
     page(StatusCode::OK, TEXT, text)
 }

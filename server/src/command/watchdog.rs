@@ -18,12 +18,12 @@ pub(super) fn start(service: &Arc<Service>, control: &ControlHandle) {
         loop {
             interval.tick().await;
             let still = service.metrics.oldest_tick(service.clock.now());
-            let stalled_pool = service.control.stalled_pool();
+            let pools = service.control.pool_states();
             if limit.max(WORKER_STILL_MIN) <= still {
                 let seconds = still.as_secs();
                 tracing::error!(seconds, "a worker stands still: no sign of life is sent");
-            } else if let Some(kind) = stalled_pool {
-                let pool = kind.as_str();
+            } else if let Some(pool) = pools.iter().find(|pool| pool.is_fault()) {
+                let pool = pool.kind.as_str();
                 tracing::error!(pool, "no work of a pool ends: no sign of life is sent");
             } else {
                 ServiceManager::alive();

@@ -76,13 +76,6 @@ impl ControlHandle {
     pub fn pool_states(&self) -> Vec<PoolState> {
         self.pools.states(Instant::now())
     }
-
-    /// The pool of prompt work that stalls, if one does.
-    pub fn stalled_pool(&self) -> Option<WorkKind> {
-        let stalled = |state: &PoolState| state.is_stalled && state.kind.is_prompt();
-        let states = self.pool_states();
-        states.into_iter().find(stalled).map(|state| state.kind)
-    }
 }
 
 /// Ticks at this interval, on the control runtime. Ticks that were missed are skipped.

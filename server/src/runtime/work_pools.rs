@@ -123,6 +123,13 @@ pub struct PoolState {
     pub is_stalled: bool,
 }
 
+impl PoolState {
+    /// True if prompt work does not end: a fault of the process.
+    pub fn is_fault(&self) -> bool {
+        self.is_stalled && self.kind.is_prompt()
+    }
+}
+
 /// All pools.
 pub(super) struct WorkPools {
     /// Time in which some job of a pool must end while a no-op waits.
