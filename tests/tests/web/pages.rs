@@ -611,8 +611,8 @@ fn by_title(items: &[serde_json::Value]) -> Vec<&str> {
         let last = shown.iter().rposition(is_of);
         shown.insert(last.map_or(shown.len(), |idx| idx + 1), item);
     }
-    let ids = shown.iter().map(|item| item["id"].as_str().unwrap());
-    ids.collect()
+    let ids = shown.iter().map(|item| item["id"].as_str());
+    ids.map(|id| id.expect("a record has an id")).collect()
 }
 
 #[test]
