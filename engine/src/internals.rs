@@ -1,8 +1,9 @@
 //! Parts of the engine that only its measurements, fuzz targets and tests need.
 //!
-//! Not part of the library's interface: `bench` measures the steps of a search one by one, `fuzz`
-//! feeds the decoders, and tests compare the engine with the oracle and run it on failing disks. A
-//! program that needs one of these names needs a method of [`Engine`](crate::Engine) instead.
+//! Only there with the feature `testing`, which no program has: `bench` measures the steps of a
+//! search one by one, `fuzz` feeds the decoders, and tests compare the engine with the oracle and
+//! run it on failing disks. A program that needs one of these names needs a method of
+//! [`Engine`](crate::Engine) instead.
 
 pub use crate::codec::{decode_record, encode_record, fragment_fields, write_fragment};
 pub use crate::counters::DownloadTable;

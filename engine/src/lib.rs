@@ -100,6 +100,7 @@ mod replication;
 mod database;
 mod maintenance;
 mod engine;
+#[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod internals;
 

@@ -304,6 +304,7 @@ impl Sections {
     }
 
     /// Name and bytes of each section.
+    #[cfg(feature = "testing")]
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         let size = |section| (format!("{section:?}"), self.section_bytes(section));
         ALL.into_iter().map(size)

@@ -164,6 +164,7 @@ impl Segment {
     }
 
     /// Name and bytes of each section, in file order: for reports.
+    #[cfg(feature = "testing")]
     pub fn sections_bytes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.sections.sizes()
     }

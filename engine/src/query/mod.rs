@@ -2,14 +2,18 @@
 //!
 //! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`ParsedText`] separates
 //! the plain words of a text from its markers, [`LanguageTerm`] decides if two language tags match.
-//! [`oracle`] is the reference that tests compare the engine with: the search rules, executed
-//! naively.
+//! `oracle`, with the feature `testing`, is the reference that tests compare the engine with: the
+//! search rules, executed naively.
 
 mod language;
 mod name_lookup;
+#[cfg(feature = "testing")]
 pub mod oracle;
+#[cfg(feature = "testing")]
 mod oracle_entry;
+#[cfg(feature = "testing")]
 mod oracle_names;
+#[cfg(feature = "testing")]
 mod oracle_release;
 mod release;
 mod release_words;

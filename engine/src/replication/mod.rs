@@ -36,6 +36,7 @@
 //! has written the segment.
 
 mod log;
+#[cfg(feature = "testing")]
 mod memory_log;
 mod frame;
 #[cfg(test)]
@@ -61,6 +62,7 @@ pub use importer::Importer;
 pub(crate) use local_log::LocalLog;
 pub use log::{AppendError, Log, LogEntry, LogState, ReadError, next_epoch};
 pub(crate) use membership::{CATALOG_SUM, STATE_SUM, enter, leave};
+#[cfg(feature = "testing")]
 pub use memory_log::{LogFault, MemoryLog};
 pub use node_status::NodeStatus;
 pub use pending_change::PendingChange;

@@ -24,6 +24,7 @@ mod reading;
 mod release_branch;
 mod segment_search;
 mod snapshot;
+#[cfg(feature = "testing")]
 mod steps;
 mod tiered_top;
 mod title_branch;
@@ -38,4 +39,5 @@ pub use explain_release::WordOfRelease;
 pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 pub use list_order::ListOrder;
 pub use snapshot::Snapshot;
+#[cfg(feature = "testing")]
 pub use steps::SearchSteps;

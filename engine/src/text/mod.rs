@@ -19,6 +19,8 @@ pub use flags::{described_flags, named_flags, without_ending};
 pub use fold::{FOLDING_FINGERPRINT, UNICODE_VERSION, fold, fold_into, words};
 pub(crate) use marker::parse_year;
 pub use marker::{EpisodeMarker, Markers, YearMarker};
-pub use spanish::{SpanishRegion, spanish_region};
+#[cfg(feature = "testing")]
+pub use spanish::SpanishRegion;
+pub use spanish::spanish_region;
 pub use title_key::title_key;
 pub(crate) use title_key::{compare_title_key, folded_title_key, is_elided};

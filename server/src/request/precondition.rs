@@ -14,13 +14,6 @@ pub enum ByteRange {
     Unsatisfiable,
 }
 
-impl ByteRange {
-    /// Returns true if it contains the first byte.
-    pub const fn begins_at_0(self) -> bool {
-        matches!(self, Self::Whole | Self::Part(0, _))
-    }
-}
-
 /// The range of a file of `size_bytes` that is requested (API.md, ranges). One range only; several
 /// are answered with the whole file.
 pub fn byte_range(headers: &HeaderMap, size_bytes: u64) -> ByteRange {
