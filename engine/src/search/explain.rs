@@ -158,7 +158,7 @@ fn criteria(parsed: &ParsedQuery<'_>, reading: QueryReading) -> Vec<String> {
     if let Some(id) = parsed.public_id {
         criteria.push(format!("public_id: {id}"));
     }
-    for number in &parsed.catalog_numbers {
+    for number in parsed.catalog_numbers() {
         criteria.push(format!("catalog_id: number {number}"));
     }
     if let Some(text) = &parsed.title {

@@ -137,6 +137,10 @@ impl<'a> PageRun<'a> {
 /// block.
 pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Result<Vec<Hit>> {
     runs.retain(|run| !run.rest.is_empty());
+    if let [only] = &runs[..] {
+        let hits_count = only.rest.len().min(page_size);
+        return Ok((0..hits_count).map(|idx| only.hit(idx)).collect());
+    }
     let groups = groups(&runs)?;
     let hits_count: usize = runs.iter().map(|run| run.rest.len()).sum();
     let mut hits = Vec::with_capacity(hits_count.min(page_size));

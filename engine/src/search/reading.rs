@@ -55,8 +55,9 @@ impl QueryReading {
     }
 }
 
-/// Results of a branch in each segment, and the reading that gave them.
+/// Results of a branch, and the reading that gave them.
 pub(super) struct TextFound {
+    /// That of each segment; empty if no segment has one.
     pub(super) results: Vec<Option<BranchResult>>,
     pub(super) reading: QueryReading,
 }
@@ -75,7 +76,7 @@ type Parts<'p, 'a> = &'p [(usize, SegmentSearch<'a>)];
 /// Runs the `query` branch: the readings that do not depend on other branches.
 pub(super) fn search_query(parts: Parts<'_, '_>, parsed: &ParsedQuery<'_>) -> Result<TextFound> {
     let nothing = || TextFound {
-        results: parts.iter().map(|_| None).collect(),
+        results: Vec::new(),
         reading: QueryReading::Nothing,
     };
     let Some(text) = &parsed.free_text else {
@@ -131,7 +132,7 @@ pub(super) fn search_as(
         },
     };
     Ok(TextFound {
-        results: found.unwrap_or_else(|| parts.iter().map(|_| None).collect()),
+        results: found.unwrap_or_default(),
         reading,
     })
 }
@@ -180,14 +181,18 @@ fn search_words(
 ) -> Result<Vec<Option<BranchResult>>> {
     let mut ranks = PageRanks::new(parsed.page_size());
     let mut found = Vec::with_capacity(parts.len());
-    for (_, part) in parts {
+    for (idx, (_, part)) in parts.iter().enumerate() {
         let needed = if parsed.release.is_some() {
             Needed::ALL
         } else {
             ranks.needed(part.segment)?
         };
         let words = part.search_words(parsed, typos, needed)?;
-        if let Some(words) = &words {
+        // Ranks are for the segments that follow.
+        let is_last = idx + 1 == parts.len();
+        if let Some(words) = &words
+            && !is_last
+        {
             ranks.add(part.segment, &words.best)?;
         }
         found.push(words);

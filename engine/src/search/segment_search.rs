@@ -46,8 +46,8 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) free_text: Option<ParsedText<'q>>,
     /// The `title` value.
     pub(super) title: Option<ParsedText<'q>>,
-    /// Catalog number of each `catalog_id` branch: the parameter, and a `query` that is an id.
-    pub(super) catalog_numbers: Vec<u64>,
+    /// The catalog number of the parameter, and that of a `query` that is an id.
+    catalog_numbers: [Option<u64>; 2],
     /// The `public_id` value.
     pub(super) public_id: Option<RecordId>,
     /// The words of `release`, with their weights.
@@ -63,20 +63,19 @@ pub(super) struct ParsedQuery<'q> {
 impl<'q> ParsedQuery<'q> {
     /// Parses a request.
     pub(super) fn new(query: &'q Query) -> Self {
-        let mut catalog_numbers = Vec::new();
-        if let Some(CatalogTerm::Number(number)) = query.catalog_id() {
-            catalog_numbers.push(number);
-        }
+        let given = match query.catalog_id() {
+            Some(CatalogTerm::Number(number)) => Some(number),
+            _ => None,
+        };
         // SEARCH.md 4.4: "tt0411008" as free text is an id, not a word.
         let number = query.query().and_then(SearchText::catalog_number);
-        catalog_numbers.extend(number);
         let free_text = query.parsed_query().filter(|_| number.is_none());
         let title = query.parsed_title();
         Self {
             query,
             free_text,
             title,
-            catalog_numbers,
+            catalog_numbers: [given, number],
             public_id: query.public_id(),
             release: query.release().map(|text| {
                 let words: Vec<&str> = text.words().collect();
@@ -86,6 +85,11 @@ impl<'q> ParsedQuery<'q> {
             query_names: OnceCell::new(),
             title_names: OnceCell::new(),
         }
+    }
+
+    /// Catalog number of each `catalog_id` branch.
+    pub(super) fn catalog_numbers(&self) -> impl Iterator<Item = u64> {
+        self.catalog_numbers.into_iter().flatten()
     }
 
     /// Parses a request that needs all its matching documents.
@@ -144,16 +148,19 @@ impl<'q> ParsedQuery<'q> {
 
     /// False if catalog ids are the only branches, and a segment has none of them.
     fn may_match(&self, view: &SegmentView<'_>) -> bool {
-        let numbers = &self.catalog_numbers;
-        let are_only = !numbers.is_empty() && numbers.len() == self.branches_count();
-        !are_only || numbers.iter().any(|&number| view.may_have_number(number))
+        let numbers_count = self.catalog_numbers().count();
+        let are_only = numbers_count > 0 && numbers_count == self.branches_count();
+        !are_only
+            || self
+                .catalog_numbers()
+                .any(|number| view.may_have_number(number))
     }
 
     fn branches_count(&self) -> usize {
         usize::from(self.free_text.is_some())
             + usize::from(self.title.is_some())
             + usize::from(self.public_id.is_some())
-            + self.catalog_numbers.len()
+            + self.catalog_numbers().count()
     }
 }
 
@@ -355,24 +362,31 @@ impl<'a> SegmentSearch<'a> {
             return Ok(only.into());
         }
         let (context, page) = (self.context, self.page(parsed, needed));
-        let mut found: Vec<BranchResult> = words.into_iter().collect();
+        // Mostly the first is the only one: it takes no memory of its own.
+        let (mut first, mut others) = (words, Vec::new());
+        let mut add = |branch| match first {
+            None => first = Some(branch),
+            Some(_) => others.push(branch),
+        };
         if let Some(text) = &parsed.title {
             let plan = TitlePlan::new(context, text)?;
-            found.push(search_title(context, &plan, &self.filter, page)?);
+            add(search_title(context, &plan, &self.filter, page)?);
         }
-        for &number in &parsed.catalog_numbers {
+        for number in parsed.catalog_numbers() {
             let (view, filter) = (&context.view, &self.filter);
             let named_episode = || parsed.named_episode();
-            found.push(search_catalog(view, number, &named_episode, filter, page)?);
+            add(search_catalog(view, number, &named_episode, filter, page)?);
         }
         if let Some(id) = parsed.public_id {
-            found.push(search_id(self.segment, id, &self.filter, page)?);
+            add(search_id(self.segment, id, &self.filter, page)?);
         }
-        if found.len() == 1 {
-            return Ok(found.remove(0).into());
+        if others.is_empty()
+            && let Some(only) = first
+        {
+            return Ok(only.into());
         }
         let (mut sets, mut bests) = (Vec::new(), Vec::new());
-        for found in found {
+        for found in first.into_iter().chain(others) {
             sets.push(found.docs.unwrap_or_else(DocSet::empty));
             bests.push(found.best);
         }

@@ -440,16 +440,21 @@ fn unite(
     let has_weights = parsed.release.is_some() || text.reading.is_of_name();
     let mut ranks = PageRanks::new(parsed.page_size());
     let mut found = Vec::with_capacity(parts.len());
-    for ((part_idx, part), words) in parts.iter().zip(text.results) {
+    let mut text_results = text.results.into_iter();
+    for (idx, (part_idx, part)) in parts.iter().enumerate() {
         let needed = if has_weights {
             Needed::ALL
         } else {
             ranks.needed(part.segment)?
         };
-        let hits = part.unite(parsed, words, needed)?;
+        let hits = part.unite(parsed, text_results.next().flatten(), needed)?;
         // Usual in small segments: nothing to merge.
         if hits.total > 0 {
-            ranks.add(part.segment, &hits.best)?;
+            // Ranks are for the segments that follow.
+            let is_last = idx + 1 == parts.len();
+            if !is_last {
+                ranks.add(part.segment, &hits.best)?;
+            }
             found.push((*part_idx, hits));
         }
     }
