@@ -155,8 +155,9 @@ impl Database {
     /// changed.
     pub(crate) fn follow(&self, attachment: Attachment) -> Result<Arc<Replica>> {
         let Some(positions) = self.positions else {
-            let problem = "this data directory is in no cluster: run `subcat cluster init` or \
-                           `subcat cluster join`";
+            let problem = "this data directory is in no cluster: to begin one with it, run \
+                           `subcat cluster init`; to join one, put it aside and run `subcat \
+                           cluster join`";
             return Err(Error::Cluster {
                 problem: problem.into(),
             });

@@ -1,12 +1,9 @@
 //! Access to the catalog: through the server that runs on it, or by opening it.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::Access as Permission;
-use rustix::io::Errno;
 use subcat_engine::{
     Disk, Engine, Error, Finding, NodeId, Options, Real, StoreKind, block_on, salvage,
 };
@@ -14,7 +11,8 @@ use subcat_engine::{
 use super::context::{Context, now};
 use super::error::{CommandError, say};
 use super::output::Reply;
-use crate::admin::{Client, SOCKET_NAME};
+use super::ownership::{ensure_not_of_others, ensure_ours};
+use crate::admin::Client;
 use crate::config::Config;
 use crate::ops::{Operation, Operations, to_json};
 use crate::service::{Actor, Credentials};
@@ -55,17 +53,11 @@ pub(super) enum AccessError {
     )]
     Served { path: PathBuf, pid: u64 },
     #[error(
-        "{} belongs to uid {owner} (mode {mode:o}), this process is uid {uid}: chown it, or run as \
-         its owner (sudo -u, or --user {owner}:{group} of a container)",
-        path.display()
+        "there is no catalog in {}, and cluster.log is set: to join a cluster, run subcat cluster \
+         join; to begin one with this data directory, run subcat cluster init",
+        .0.display()
     )]
-    NotOurs {
-        path: PathBuf,
-        owner: u32,
-        group: u32,
-        mode: u32,
-        uid: u32,
-    },
+    NotInCluster(PathBuf),
 }
 
 /// A data directory that is damaged below its rows.
@@ -113,17 +105,14 @@ impl Access {
         if config.store == StoreKind::Memory {
             return Err(AccessError::MemoryOnly.into());
         }
-        if !config.data.join("format").exists() {
+        if !has_catalog(&config.data) {
             match missing {
                 Missing::Create => {}
                 Missing::Refuse => return Err(AccessError::NoCatalog(config.data).into()),
                 Missing::Pretend => config.store = StoreKind::Memory,
             }
         }
-        let engine = open(&config, 0, cache_bytes_max);
-        let engine = engine.map_err(|error| opening_error(&config, error))?;
-        engine.keep_free(config.disk_reserve_bytes as u64);
-        let engine = Arc::new(engine);
+        let engine = Arc::new(open(&config, 0, cache_bytes_max, Duration::ZERO)?);
         for entry in engine.take_damage() {
             say(&format!(
                 "{}: {}: {}",
@@ -186,21 +175,40 @@ impl Opened {
 }
 
 /// Opens the data directory of these settings.
-pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engine, CommandError> {
-    open_engine_within(config, counter_lanes, Duration::ZERO)
+pub(super) fn open_engine(config: &Config) -> Result<Engine, CommandError> {
+    open(config, 0, usize::MAX, Duration::ZERO)
 }
 
-/// Opens the data directory of these settings. While another process has it open, waits for up to
-/// `patience`.
+/// Opens the data directory of these settings for a server. While another process has it open,
+/// waits for up to `patience`.
 pub(super) fn open_engine_within(
     config: &Config,
     counter_lanes: usize,
     patience: Duration,
 ) -> Result<Engine, CommandError> {
+    open(config, counter_lanes, usize::MAX, patience)
+}
+
+/// The only place that opens a data directory for a subcommand.
+fn open(
+    config: &Config,
+    counter_lanes: usize,
+    cache_bytes_max: usize,
+    patience: Duration,
+) -> Result<Engine, CommandError> {
+    if config.store != StoreKind::Memory {
+        ensure_not_of_others(&config.data)?;
+    }
     let until = Instant::now() + patience;
     let mut is_told = false;
     let opened = loop {
-        let opened = open(config, counter_lanes, usize::MAX);
+        let options = Options {
+            disk: Arc::new(Real),
+            store: config.store,
+            counter_lanes,
+            node: new_node(),
+        };
+        let opened = Engine::open_with_caches(&config.data, options, cache_bytes_max);
         let Err(Error::Locked { pid, .. }) = &opened else {
             break opened;
         };
@@ -216,20 +224,6 @@ pub(super) fn open_engine_within(
     let engine = opened.map_err(|error| opening_error(config, error))?;
     engine.keep_free(config.disk_reserve_bytes as u64);
     Ok(engine)
-}
-
-fn open(
-    config: &Config,
-    counter_lanes: usize,
-    cache_bytes_max: usize,
-) -> subcat_engine::Result<Engine> {
-    let options = Options {
-        disk: Arc::new(Real),
-        store: config.store,
-        counter_lanes,
-        node: new_node(),
-    };
-    Engine::open_with_caches(&config.data, options, cache_bytes_max)
 }
 
 /// Identity of a data directory that has none yet.
@@ -249,38 +243,6 @@ fn opening_error(config: &Config, error: Error) -> CommandError {
     }
 }
 
-/// Errors: the data directory, or a file in it, belongs to another user and may not be used by this
-/// one. Missing files and other failures are left to the code that opens them.
-pub(super) fn ensure_ours(data: &Path) -> Result<(), AccessError> {
-    let needed = Permission::READ_OK | Permission::WRITE_OK;
-    let names = ["", "lock", "catalog.redb", "state.redb", SOCKET_NAME];
-    for name in names {
-        let path = if name.is_empty() {
-            data.to_path_buf()
-        } else {
-            data.join(name)
-        };
-        let needed = if name.is_empty() {
-            needed | Permission::EXEC_OK
-        } else {
-            needed
-        };
-        let Err(Errno::ACCESS | Errno::PERM) = rustix::fs::access(&path, needed) else {
-            continue;
-        };
-        // Where the directory may not even be looked into, it has been named already.
-        let Ok(found) = path.metadata() else { continue };
-        return Err(AccessError::NotOurs {
-            path,
-            owner: found.uid(),
-            group: found.gid(),
-            mode: found.mode() & 0o777,
-            uid: rustix::process::geteuid().as_raw(),
-        });
-    }
-    Ok(())
-}
-
 /// Errors: the data directory belongs to another user, or a server runs on it.
 pub(super) fn ensure_unserved(data: &Path) -> Result<(), CommandError> {
     ensure_ours(data)?;
@@ -291,6 +253,19 @@ pub(super) fn ensure_unserved(data: &Path) -> Result<(), CommandError> {
     Err(AccessError::Served { path, pid }.into())
 }
 
+/// Errors: `cluster.log` is set, and there is no catalog: a start would make one that is in no
+/// cluster, and that `subcat cluster join` would not replace.
+pub(super) fn ensure_of_cluster(config: &Config) -> Result<(), AccessError> {
+    if config.cluster.log.is_some() && !has_catalog(&config.data) {
+        return Err(AccessError::NotInCluster(config.data.clone()));
+    }
+    Ok(())
+}
+
+fn has_catalog(data: &Path) -> bool {
+    data.join("format").exists()
+}
+
 /// Makes a data directory readable that cannot be opened and that no server runs on. Returns its
 /// findings; none if the directory can be opened.
 pub(super) fn salvage_unreadable(config: &Config) -> Result<Vec<Finding>, CommandError> {
@@ -298,6 +273,7 @@ pub(super) fn salvage_unreadable(config: &Config) -> Result<Vec<Finding>, Comman
     if !is_ours || Client::find(&config.data)?.is_some() {
         return Ok(Vec::new());
     }
+    ensure_not_of_others(&config.data)?;
     let disk: Arc<dyn Disk> = Arc::new(Real);
     Ok(salvage(&disk, &config.data)?)
 }

@@ -16,6 +16,7 @@ use super::access::{ensure_unserved, open_engine, run_operation};
 use super::context::Context;
 use super::error::{CommandError, SubjectError, say};
 use super::output::Reply;
+use super::ownership::keep_owner;
 use super::subcommand::Subcommand;
 use super::table::{facts, table};
 use crate::auth::SealingKey;
@@ -126,8 +127,31 @@ enum ClusterError {
         kept: u64,
     },
     #[error(
+        "the log {stream} answers, ends at entry {last}, and has lost entries that this node has, \
+         up to {kept}: see first if the servers of the log can be brought back with their disks; \
+         to make it anew from this node, add --lose-entries-after {kept}"
+    )]
+    LogIsShort {
+        stream: String,
+        last: u64,
+        kept: u64,
+    },
+    #[error(
+        "the log {stream} has epoch {epoch}, {} follows epoch {own}: the log is of another \
+         cluster, or was made anew on another node, and stays as it is; to follow it, join with \
+         an empty data directory (subcat cluster join), or name another log with cluster.stream \
+         or cluster.log",
+        data.display()
+    )]
+    LogOfOthers {
+        stream: String,
+        epoch: u64,
+        data: PathBuf,
+        own: u64,
+    },
+    #[error(
         "entry {0} of the log is not the one that the newest snapshot ends with: it is of another \
-         log, remove it, and make one on another node with subcat cluster snapshot"
+         log, put it elsewhere, and make one on another node with subcat cluster snapshot"
     )]
     SnapshotOfAnotherLog(u64),
     #[error("{} is in a cluster already: subcat cluster leave takes it out", .0.display())]
@@ -209,7 +233,7 @@ fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
     ensure_unserved(&config.data)?;
     let log = log_of(config)?;
     let state = log_state(log.as_ref())?;
-    let engine = open_engine(config, 0)?;
+    let engine = open_engine(config)?;
     let begun = engine.log_position();
     // One of an `init` that was interrupted may begin again, with the log that it was to make.
     let is_own = begun
@@ -248,7 +272,7 @@ fn reseed(
 ) -> Result<SnapshotWritten, CommandError> {
     ensure_unserved(&config.data)?;
     let log = log_of(config)?;
-    let engine = open_engine(config, 0)?;
+    let engine = open_engine(config)?;
     let Some(position) = engine.log_position() else {
         engine.close()?;
         return Err(ClusterError::InNone(config.data.clone()).into());
@@ -273,23 +297,34 @@ fn ensure_given_up(
     state: &LogState,
     lose_entries_after: Option<u64>,
 ) -> Result<(), ClusterError> {
-    if state.epoch == 0 {
-        return Ok(());
-    }
     let is_own = state.epoch == position.epoch;
+    // None of the entries of another log is here.
     let kept = if is_own { position.seq } else { 0 };
-    if lose_entries_after == Some(kept) {
+    if state.epoch == 0 || lose_entries_after == Some(kept) {
         return Ok(());
     }
-    let lost = match (is_own, kept < state.last) {
-        (false, _) => "every entry: this data directory does not follow it".to_owned(),
-        (true, false) => "no entry that this node lacks".to_owned(),
-        (true, true) => format!("entries {} to {}", kept + 1, state.last),
+    let (stream, last) = (config.cluster.stream.clone(), state.last);
+    // Without the number that would remove it: its nodes may well be alive.
+    if !is_own {
+        return Err(ClusterError::LogOfOthers {
+            stream,
+            epoch: state.epoch,
+            data: config.data.clone(),
+            own: position.epoch,
+        });
+    }
+    if last < kept {
+        return Err(ClusterError::LogIsShort { stream, last, kept });
+    }
+    let lost = if kept == last {
+        "no entry that this node lacks".to_owned()
+    } else {
+        format!("entries {} to {last}", kept + 1)
     };
     Err(ClusterError::LogAnswers {
-        stream: config.cluster.stream.clone(),
+        stream,
         epoch: state.epoch,
-        last: state.last,
+        last,
         lost,
         kept,
     })
@@ -302,7 +337,7 @@ fn enter(config: &Config, engine: Engine, epoch: u64) -> Result<Engine, CommandE
     engine.enter_cluster(epoch)?;
     engine.close()?;
     drop(engine);
-    open_engine(config, 0)
+    open_engine(config)
 }
 
 /// Writes the snapshot that other nodes join a new log with.
@@ -350,10 +385,12 @@ fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
             .into());
         }
         ensure_of_log(log.as_ref(), &summary, &state)?;
+        let old = std::fs::metadata(&absolute).ok();
         // An empty one may be there, such as that of a mount.
         let _ = std::fs::remove_dir(&absolute);
         std::fs::rename(&staging, &absolute)
             .map_err(|error| SubjectError::new(absolute.display().to_string(), error))?;
+        keep_owner(&absolute, old.as_ref())?;
         Ok(SnapshotWritten::new(node, &summary))
     });
     if placed.is_err() {
@@ -388,7 +425,7 @@ fn load(
         data: staging.to_owned(),
         ..config.clone()
     };
-    let engine = open_engine(&config, 0)?;
+    let engine = open_engine(&config)?;
     let file = std::fs::File::open(snapshot)
         .map_err(|error| SubjectError::new(snapshot.display().to_string(), error))?;
     let summary = engine.load_snapshot(&mut std::io::BufReader::new(file))?;
@@ -398,7 +435,7 @@ fn load(
 
 fn leave(config: &Config) -> Result<LeaveDone, CommandError> {
     ensure_unserved(&config.data)?;
-    let engine = open_engine(config, 0)?;
+    let engine = open_engine(config)?;
     let Some(position) = engine.log_position() else {
         engine.close()?;
         return Err(ClusterError::InNone(config.data.clone()).into());
@@ -569,5 +606,42 @@ mod tests {
             .map(|line| line.split_whitespace().rev().take(2).collect())
             .collect();
         assert_eq!(ends, [["-", "-"], ["same", "00ff"], ["DIFFERENT", "00ff"]]);
+    }
+
+    #[test]
+    fn a_refused_reseed_says_what_is_lost() {
+        let (config, node) = (Config::default(), NodeId(1));
+        let position = LogPosition {
+            node,
+            epoch: 7,
+            seq: 5,
+            digest: 0,
+        };
+        let refused = |epoch, last, given| {
+            let state = LogState {
+                epoch,
+                oldest: 1,
+                last,
+            };
+            let given_up = ensure_given_up(&config, &position, &state, given);
+            given_up.err().map(|refused| refused.to_string())
+        };
+        for (last, expected) in [
+            (4, "has lost entries that this node has, up to 5"),
+            (5, "would be removed with no entry that this node lacks"),
+            (9, "would be removed with entries 6 to 9"),
+        ] {
+            let sentence = refused(7, last, None).unwrap();
+            assert!(sentence.contains(expected), "{sentence}");
+            assert!(sentence.ends_with("--lose-entries-after 5"), "{sentence}");
+            assert_eq!(refused(7, last, Some(4)), Some(sentence));
+            assert_eq!(refused(7, last, Some(5)), None);
+        }
+        for given in [None, Some(5), Some(9)] {
+            let sentence = refused(8, 9, given).unwrap();
+            assert!(sentence.contains("is of another cluster"), "{sentence}");
+            assert!(!sentence.contains("--lose"), "{sentence}");
+        }
+        assert_eq!(refused(0, 0, None), None);
     }
 }

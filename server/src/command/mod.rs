@@ -32,6 +32,7 @@ mod man;
 mod named_files;
 mod output;
 mod output_file;
+mod ownership;
 mod printable;
 mod program;
 mod progress;

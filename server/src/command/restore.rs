@@ -1,8 +1,6 @@
 //! `subcat restore`: a backup in place of the data directory.
 
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,8 +10,9 @@ use subcat_engine::{Disk, Real, newest_backup, restore};
 
 use super::access::new_node;
 use super::context::Context;
-use super::error::{CommandError, say};
+use super::error::CommandError;
 use super::output::Reply;
+use super::ownership::keep_owner;
 use super::subcommand::Subcommand;
 
 /// Put a backup in place of the data directory; the server must be stopped
@@ -61,16 +60,7 @@ impl Subcommand for RestoreArguments {
         }
         let old = std::fs::metadata(&data).ok();
         let restored = restore(&disk, &self.source, &data, new_node())?;
-        match &old {
-            // Only root can give files away, and has made them as root.
-            Some(old) if rustix::process::geteuid().is_root() => give_to(&data, old)?,
-            Some(_) => {}
-            None => say(&format!(
-                "{} was not there before and belongs to whoever runs this: see that the service \
-                 may write there (chown)",
-                data.display()
-            )),
-        }
+        keep_owner(&data, old.as_ref())?;
         let done = RestoreDone {
             data: data.display().to_string(),
             records: restored.records,
@@ -79,25 +69,6 @@ impl Subcommand for RestoreArguments {
         };
         context.show(&Reply::of(&done), shown)
     }
-}
-
-/// Gives a directory and all that is in it to the owner of the one that it replaces: a service of
-/// another user could not open what root has restored.
-fn give_to(path: &Path, owner: &Metadata) -> io::Result<()> {
-    let own = path.symlink_metadata()?;
-    if own.is_dir() {
-        for entry in std::fs::read_dir(path)? {
-            let entry = entry?;
-            // Of the file system, in a volume.
-            if entry.file_name() != "lost+found" {
-                give_to(&entry.path(), owner)?;
-            }
-        }
-    }
-    if (own.uid(), own.gid()) != (owner.uid(), owner.gid()) {
-        lchown(path, Some(owner.uid()), Some(owner.gid()))?;
-    }
-    Ok(())
 }
 
 /// The directory itself when the data directory is a link to it: it is renamed, not the link.

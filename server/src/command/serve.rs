@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use subcat_engine::{Engine, StoreKind};
 
-use super::access::{ensure_unserved, open_engine_within};
+use super::access::{ensure_of_cluster, ensure_unserved, open_engine_within};
 use super::context::Context;
 use super::error::{CommandError, SubjectError};
 use super::logging;
@@ -106,6 +106,7 @@ impl Running {
         let inherited = InheritedSockets::take()
             .map_err(|error| SubjectError::new("a socket of the service manager", error))?;
         ensure_unserved(&config.data)?;
+        ensure_of_cluster(&config)?;
         make_directory(&config)?;
         Descriptors::raise();
         let control = Control::start()?;

@@ -1,10 +1,12 @@
 //! The first moments of a server: where it listens, whom it waits for, what it says.
 
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -148,6 +150,68 @@ fn a_data_directory_of_somebody_else_is_named_with_its_owner() {
     }
 }
 
+/// Names in a directory, with their owners.
+fn owners(path: &Path) -> Vec<(OsString, u32)> {
+    let entries = std::fs::read_dir(path).unwrap().map(Result::unwrap);
+    let owners = entries.map(|entry| (entry.file_name(), entry.metadata().unwrap().uid()));
+    let mut owners: Vec<_> = owners.collect();
+    owners.sort();
+    owners
+}
+
+/// As root only: root alone can open what belongs to another user.
+#[test]
+fn root_leaves_no_files_in_a_data_directory_of_another_user() {
+    let mut place = Place::stopped();
+    place.import(&[line(1, "Heat", "")]);
+    let data = place.path("data");
+    let give = |path: &Path, uid| chown(path, Some(uid), Some(uid));
+    // No machine has a user of this id.
+    if give(&data, 54_321).is_err() {
+        eprintln!("SKIPPED: only root can give a directory to another user");
+        return;
+    }
+    let refused = |place: &Place, arguments: &[&str]| {
+        let sentence = place.run(arguments).fails(1);
+        assert!(sentence.contains("belongs to '#54321'"), "{sentence}");
+        assert!(sentence.contains("sudo -u '#54321'"), "{sentence}");
+    };
+    place.write("lines.jsonl", line(2, "Ronin", ""));
+    let before = owners(&data);
+    let commands: [&[&str]; 7] = [
+        &["import", "lines.jsonl"],
+        &["stats"],
+        &["key", "create", "--name", "player"],
+        &["compact"],
+        &["verify", "--repair"],
+        &["cluster", "leave"],
+        &["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"],
+    ];
+    for arguments in commands {
+        refused(&place, arguments);
+    }
+    // The directory is root's, and a file in it is not.
+    give(&data, 0).unwrap();
+    give(&data.join("state.redb"), 54_321).unwrap();
+    refused(&place, &["import", "lines.jsonl"]);
+    give(&data.join("state.redb"), 0).unwrap();
+    assert_eq!(owners(&data), before);
+
+    // One that its user has made for the service, which has not begun.
+    let empty = place.path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    give(&empty, 54_321).unwrap();
+    refused(&place, &["import", "lines.jsonl", "--data", "empty"]);
+    assert_eq!(owners(&empty), []);
+
+    // Through a server nothing is root's.
+    place.start_server(&[]);
+    give(&data, 54_321).unwrap();
+    place.run(&["import", "lines.jsonl"]).ok();
+    give(&data, 0).unwrap();
+    assert_eq!(place.export().len(), 2);
+}
+
 #[test]
 fn the_first_link_leads_to_an_address_that_browsers_open() {
     let place = Place::stopped();
@@ -160,7 +224,7 @@ fn the_first_link_leads_to_an_address_that_browsers_open() {
 }
 
 /// A request on a Unix socket; returns head and body.
-fn ask_socket(path: &std::path::Path, fields: &str) -> String {
+fn ask_socket(path: &Path, fields: &str) -> String {
     let mut stream = UnixStream::connect(path).unwrap();
     let request = format!(
         "GET /api/subtitles/search HTTP/1.1\r\nHost: a\r\n{fields}Connection: close\r\n\r\n"

@@ -129,6 +129,63 @@ fn what_makes_no_cluster_is_refused() {
     cluster.same_export();
 }
 
+/// A catalog that a start makes is in no cluster, and no `join` replaces it.
+#[test]
+fn a_start_before_the_cluster_makes_no_catalog() {
+    let mut place = Place::stopped();
+    for (name, value) in [
+        ("SUBCAT_CLUSTER_LOG", "nats://127.0.0.1:1"),
+        ("SUBCAT_FILES_S3_ENDPOINT", "http://127.0.0.1:1"),
+        ("SUBCAT_FILES_S3_BUCKET", "files"),
+    ] {
+        place.set(name, value);
+    }
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+    let refused = |place: &Place| {
+        let sentence = place.run(&serve).fails(1);
+        assert!(sentence.contains("there is no catalog in"), "{sentence}");
+        assert!(sentence.contains("subcat cluster join"), "{sentence}");
+        assert!(sentence.contains("subcat cluster init"), "{sentence}");
+    };
+    refused(&place);
+    assert!(!exists(&place.path("data")));
+    std::fs::create_dir(place.path("data")).unwrap();
+    refused(&place);
+    assert_eq!(std::fs::read_dir(place.path("data")).unwrap().count(), 0);
+    // One that was made before the settings named a log is told apart.
+    let log = "SUBCAT_CLUSTER_LOG";
+    place.unset(log);
+    place.import(&lines(1..2, "Heat"));
+    place.set(log, "nats://127.0.0.1:1");
+    let sentence = place.run(&serve).fails(1);
+    assert!(sentence.contains("is in no cluster"), "{sentence}");
+    assert!(sentence.contains("put it aside"), "{sentence}");
+}
+
+/// As root only: another user cannot give files away.
+#[test]
+fn a_node_that_joins_keeps_the_owner_of_the_empty_directory() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let Some(log) = LogServer::nats() else { return };
+    let mut cluster = Cluster::alone(log, &lines(1..4, "Heat"));
+    cluster.configure_log(0);
+    cluster.begin();
+    let empty = cluster.nodes[0].path("empty");
+    std::fs::create_dir(&empty).unwrap();
+    if chown(&empty, Some(54_321), Some(54_322)).is_err() {
+        eprintln!("SKIPPED: only root can give a directory to another user");
+        return;
+    }
+    cluster.run(0, "join", &["--data", "empty"]).ok();
+    for name in ["", "catalog.redb", "index"] {
+        let joined = std::fs::metadata(empty.join(name)).unwrap();
+        assert_eq!((joined.uid(), joined.gid()), (54_321, 54_322), "{name}");
+    }
+    let new = cluster.run(0, "join", &["--data", "new"]);
+    assert_eq!(new.status, 0, "{new:?}");
+    assert!(new.stderr.contains("was not there before"), "{new:?}");
+}
+
 /// Names beside the data directory of a node.
 fn names_beside(cluster: &Cluster, number: usize) -> Vec<String> {
     let entries = std::fs::read_dir(cluster.nodes[number].path("")).unwrap();

@@ -63,7 +63,9 @@ fn a_node_of_another_cluster_follows_nothing() {
     let sentence = cluster.run(0, "init", &["--data", "other"]).fails(1);
     assert!(sentence.contains("exists already"), "{sentence}");
     let sentence = cluster.run(0, "reseed", &["--data", "other"]).fails(1);
-    assert!(sentence.contains("does not follow it"), "{sentence}");
+    assert!(sentence.contains("is of another cluster"), "{sentence}");
+    // The other cluster lives: no advice ends it.
+    assert!(!sentence.contains("--lose-entries-after"), "{sentence}");
     cluster.start(0);
     cluster.wait_for_keys(0);
     assert_eq!(cluster.found(0, "heat"), 3);
