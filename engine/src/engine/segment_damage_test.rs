@@ -95,6 +95,38 @@ fn what_is_stored_is_not_answered_as_failed() {
     }
 }
 
+/// The successors of the one lack the records of the other ones, which are looked up there.
+#[test]
+fn a_start_heals_damage_of_two_segments() {
+    let dir = tempfile::tempdir().unwrap();
+    let prepared = dir.path().join("prepared");
+    prepare(&prepared);
+    let size = fs::metadata(&segments(&prepared)[1]).unwrap().len() as usize;
+    let mut met_count = 0;
+    for at in (0..size).step_by(STRIDE) {
+        let data = dir.path().join("damaged");
+        copy_dir(&prepared, &data);
+        let [first, second, _] = &segments(&data)[..] else {
+            panic!("there are {SEGMENTS} segments");
+        };
+        cut(first);
+        let mut bytes = fs::read(second).unwrap();
+        bytes[at] ^= 0x10;
+        fs::write(second, bytes).unwrap();
+        let engine = open(&data);
+        met_count += usize::from(engine.take_damage().len() == 2);
+        while engine
+            .run_task(MaintenanceTask::RepairIndex, now())
+            .unwrap()
+        {}
+        let uno = |number| Some(format!("Uno {number}"));
+        assert_whole(&engine, uno, SEGMENTS * RECORDS);
+        drop(engine);
+        fs::remove_dir_all(&data).unwrap();
+    }
+    assert!(0 < met_count, "a start meets both");
+}
+
 #[test]
 fn damage_costs_its_segment_until_there_is_another() {
     let dir = tempfile::tempdir().unwrap();
