@@ -98,12 +98,15 @@ impl Catalog {
         Ok(writer.is_partial())
     }
 
-    fn take_out_locked(&self, writer: &mut Writer) -> Result<()> {
+    /// Returns true if segments were taken out by this call.
+    fn take_out_locked(&self, writer: &mut Writer) -> Result<bool> {
         // Before anything else: a recovery would meet the same damage on its way.
-        for (number, damage) in self.damaged_files(writer)? {
+        let damaged = self.damaged_files(writer)?;
+        let has_damage = !damaged.is_empty();
+        for (number, damage) in damaged {
             writer.take_out(number, damage);
         }
-        self.ensure_recovered(writer)
+        self.ensure_recovered(writer).map(|()| has_damage)
     }
 
     /// Takes damaged segments out of use and builds successors. Returns false if all are whole.
@@ -113,11 +116,22 @@ impl Catalog {
     }
 
     /// Builds successors of the segments that are taken out. Returns false if there are none, or
-    /// others build them.
+    /// others build them; true if there may be more to build.
+    pub(super) fn build_successors(&self) -> Result<bool> {
+        match self.try_successors() {
+            // The look-ups have met damage of another segment: once more, without that one.
+            Err(Error::Corrupt { .. }) if self.take_out_locked(&mut self.writer.lock())? => {
+                Ok(true)
+            }
+            built => built,
+        }
+    }
+
+    /// Builds successors of the segments that are taken out, unless another one is damaged.
     ///
     /// Shape: the records are read by this thread and built by others; the writer is locked at the
     /// beginning and at the end.
-    pub(super) fn build_successors(&self) -> Result<bool> {
+    fn try_successors(&self) -> Result<bool> {
         let gap = {
             let mut writer = self.writer.lock();
             self.ensure_recovered(&mut writer)?;
