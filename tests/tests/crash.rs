@@ -2,8 +2,8 @@
 //!
 //! The test program starts itself as a child that works on a data directory and reports what has
 //! been acknowledged; the parent kills it (SIGKILL) after a random time, opens the directory and
-//! compares. `scripts/crash` runs many rounds; `SUBCAT_CRASH_ROUNDS` and `SUBCAT_CRASH_SEED`
-//! choose their number and the random times.
+//! compares. `scripts/crash` runs many rounds, and `scripts/crash --healing` those with a damaged
+//! index; `SUBCAT_CRASH_ROUNDS` and `SUBCAT_CRASH_SEED` choose their number and the random times.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::BTreeMap;
@@ -15,14 +15,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use subcat_engine::{
-    AGGREGATE_SECONDS_MAX, ApiKey, ApiKeyId, Change, Day, Engine, FileKind, NewApiKey, Outcome,
-    ReleaseId, Scopes, Timestamp, Variant,
+    AGGREGATE_SECONDS_MAX, ApiKey, ApiKeyId, Change, Day, Engine, Error, FileKind, NewApiKey,
+    Outcome, ReleaseId, Scopes, Timestamp, Variant,
 };
-use subcat_tests::campaign::{Random, setting};
+use subcat_tests::campaign::{Random, maintain, setting};
 use subcat_tests::filled::{self, id, import_films, now};
 
 const DIR: &str = "SUBCAT_CRASH_DIR";
 const ROUND: &str = "SUBCAT_CRASH_ROUND";
+/// Set if the index is damaged.
+const DAMAGED: &str = "SUBCAT_CRASH_DAMAGED";
 /// The record whose downloads are counted.
 const COUNTED: u64 = 7;
 
@@ -43,6 +45,7 @@ fn child() {
         return;
     };
     let round = setting(ROUND, 0);
+    let is_damaged = std::env::var_os(DAMAGED).is_some();
     let engine = open(Path::new(&dir));
     say("opened");
     let mut random = Random(round.wrapping_mul(0x9e37_79b9) | 1);
@@ -75,9 +78,10 @@ fn child() {
         engine.catalog().request_reindex();
         // Counts are aggregated after some time: the clock runs faster here.
         let later = now().seconds() + step as i64 * AGGREGATE_SECONDS_MAX / 2;
-        engine
-            .maintain(Timestamp::from_seconds(later).unwrap())
-            .unwrap();
+        let maintained = engine.maintain(Timestamp::from_seconds(later).unwrap());
+        // A step that meets damage may fail: the next one repairs it.
+        let has_met_damage = is_damaged && matches!(maintained, Err(Error::Corrupt { .. }));
+        assert!(has_met_damage || maintained.is_ok(), "{maintained:?}");
     }
 }
 
@@ -112,10 +116,21 @@ fn work_on_state(engine: &Engine, generation: u64) {
 
 /// Starts the child, kills it after `lifetime` and returns its report.
 fn run_child(dir: &Path, round: u64, lifetime: Duration) -> Vec<String> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    kill_after(lifetime, child_of(dir, round))
+}
+
+/// The child, which works on a data directory.
+fn child_of(dir: &Path, round: u64) -> Command {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
         .args(["--exact", "child", "--nocapture", "--test-threads", "1"])
         .env(DIR, dir)
-        .env(ROUND, round.to_string())
+        .env(ROUND, round.to_string());
+    child
+}
+
+fn kill_after(lifetime: Duration, mut child: Command) -> Vec<String> {
+    let mut child = child
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -323,6 +338,72 @@ fn killed_at_its_first_start_it_opens_all_the_same() {
         expected.take_in(&said);
         expected.check(&engine);
     }
+}
+
+/// Changes a byte of the newest segment file, and one in each of some others. Returns their number.
+fn damage_segments(data: &Path, random: &mut Random) -> u64 {
+    let entries = std::fs::read_dir(data.join("index")).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut damaged_count = 0;
+    for (age, path) in paths.iter().rev().enumerate() {
+        if age == 0 || random.below(2) == 0 {
+            // A file that was being written when its process was killed may be empty.
+            let mut bytes = std::fs::read(path).unwrap();
+            let at = random.index(bytes.len());
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= 0x10;
+                damaged_count += 1;
+            }
+            std::fs::write(path, bytes).unwrap();
+        }
+    }
+    damaged_count
+}
+
+/// A data directory with a segment, and what it must have.
+fn with_segment(data: &Path) -> Expected {
+    let engine = open(data);
+    import_films(&engine, 0..300, |_| "Generación 0".to_owned()).unwrap();
+    engine.catalog().request_reindex();
+    while engine.maintain(now()).unwrap() {}
+    engine.close().unwrap();
+    let mut expected = Expected::default();
+    expected.take_in(&["done 0 300 0".to_owned()]);
+    expected
+}
+
+/// The index is damaged before each start: the child heals it while it works, until it is killed,
+/// and the next process heals what is left.
+#[test]
+fn killed_while_it_heals_it_keeps_everything_acknowledged() {
+    let _turn = in_turn();
+    let seed = setting("SUBCAT_CRASH_SEED", 42);
+    let rounds = setting("SUBCAT_CRASH_ROUNDS", 8);
+    let mut random = Random(seed | 1);
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let mut expected = with_segment(&data);
+    let (mut damaged_count, mut healed_count) = (0, 0);
+    for round in 1..=rounds {
+        damaged_count += damage_segments(&data, &mut random);
+        let lifetime = Duration::from_millis(20 + random.below(1_500));
+        let mut child = child_of(&data, round);
+        child.env(DAMAGED, "");
+        let said = kill_after(lifetime, child);
+        expected.take_in(&said);
+        damaged_count += damage_segments(&data, &mut random);
+        let engine = open(&data);
+        maintain(&engine);
+        healed_count += engine.take_damage().len();
+        expected.check(&engine);
+        let found = engine.verify(false).unwrap();
+        let damage = found.iter().find(|it| !it.is_note && !it.is_repaired);
+        assert!(damage.is_none(), "round {round}, seed {seed}: {damage:?}");
+        check_backups(dir.path(), &said);
+    }
+    println!("{rounds} rounds: {damaged_count} files damaged, {healed_count} times repaired");
+    assert!(0 < healed_count, "nothing was there to heal");
 }
 
 /// The canary: each kind of loss is noticed.
