@@ -340,22 +340,28 @@ fn killed_at_its_first_start_it_opens_all_the_same() {
     }
 }
 
-/// Changes a byte of the newest segment file, and one in each of some others. Returns their number.
+/// Damages the newest segment file, and some others: a byte changes, the end is missing, or all of
+/// it. Returns their number.
 fn damage_segments(data: &Path, random: &mut Random) -> u64 {
     let entries = std::fs::read_dir(data.join("index")).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let mut damaged_count = 0;
     for (age, path) in paths.iter().rev().enumerate() {
-        if age == 0 || random.below(2) == 0 {
-            // A file that was being written when its process was killed may be empty.
-            let mut bytes = std::fs::read(path).unwrap();
-            let at = random.index(bytes.len());
-            if let Some(byte) = bytes.get_mut(at) {
-                *byte ^= 0x10;
-                damaged_count += 1;
+        let mut bytes = std::fs::read(path).unwrap();
+        // One that was being written when its process was killed may be empty.
+        if bytes.is_empty() || age != 0 && random.below(2) == 0 {
+            continue;
+        }
+        damaged_count += 1;
+        let at = random.index(bytes.len());
+        match random.below(8) {
+            0 => std::fs::remove_file(path).unwrap(),
+            1 => std::fs::write(path, &bytes[..at]).unwrap(),
+            _ => {
+                bytes[at] ^= 0x10;
+                std::fs::write(path, bytes).unwrap();
             }
-            std::fs::write(path, bytes).unwrap();
         }
     }
     damaged_count
