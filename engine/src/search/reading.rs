@@ -57,7 +57,7 @@ impl QueryReading {
 
 /// Results of a branch, and the reading that gave them.
 pub(super) struct TextFound {
-    /// That of each segment; empty if no segment has one.
+    /// Result of each segment; empty if no segment has one.
     pub(super) results: Vec<Option<BranchResult>>,
     pub(super) reading: QueryReading,
 }
