@@ -145,6 +145,26 @@ fn what_is_revoked_by_a_wrong_clock_stays_revoked() {
     }
 }
 
+/// Other nodes have a right clock, and so has this one later: to them the moment of such a roll is
+/// yet to come, as the end of a grace period is.
+#[test]
+fn a_key_that_is_rolled_without_grace_is_revoked_whatever_the_clock_says() {
+    for days in [0, 2, 5, 20, 31, 32, 400] {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = open(dir.path());
+        engine
+            .apply(vec![StateEvent::DropExpiredSessions(now())])
+            .unwrap();
+        make_key(&engine, 1, None);
+        let wrong = after(days * DAY);
+        roll(&engine, 1, 0, wrong);
+        for at in [now(), wrong] {
+            let state = api_key(&engine, 1).state(at);
+            assert_eq!(state, ApiKeyState::Revoked, "{days}");
+        }
+    }
+}
+
 /// After a machine was off for weeks, its clock is right and far ahead of the latest second.
 #[test]
 fn a_key_that_is_rolled_after_weeks_goes_on_for_the_chosen_time() {

@@ -192,9 +192,10 @@ impl EventStep<'_, '_> {
         if old.revoked_at.is_some() {
             return Ok(Outcome::Stale);
         }
+        let is_revocation = roll.old_ends_at <= at;
         if let Some(bound) = renewal.bound {
             // Without a grace period the number of active keys does not change.
-            let active = u64::from(at < roll.old_ends_at);
+            let active = u64::from(!is_revocation);
             if let Some(refused) = self.refuse_key(old.account, bound, NeededRoom { at, active })? {
                 return Ok(refused);
             }
@@ -209,8 +210,10 @@ impl EventStep<'_, '_> {
         };
         old.replaced_by = Some(new.id);
         self.move_usage(old.id, new.id)?;
-        old.revoked_at = Some(roll.old_ends_at);
-        self.see(at)?;
+        let at = self.see(at)?;
+        // Without a grace period the roll is a revocation: a clock that is set right later must not
+        // make the old key valid again.
+        old.revoked_at = Some(if is_revocation { at } else { roll.old_ends_at });
         self.put_api_key(old)?;
         self.put_api_key(new)
     }
