@@ -363,6 +363,30 @@ fn a_file_that_was_served_within_a_minute_stays() {
     assert_eq!(kept(&engine, dir.path(), &stored), [] as [u64; 0]);
 }
 
+/// Runs and services by a clock that was a year ahead keep nothing waiting for that year.
+#[test]
+fn a_clock_that_was_ahead_keeps_no_task_waiting() {
+    const YEAR: i64 = 365 * 86_400;
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    engine.maintain(now()).unwrap();
+    let stored = served_in_turn(&engine);
+    engine.files().limit(6 * 1100 - 1);
+    engine.maintain(after(YEAR)).unwrap();
+    assert_eq!(kept(&engine, dir.path(), &stored), [3, 4, 5, 6, 7]);
+    let served = [stored[7].content];
+    engine.files().note_served(served, after(YEAR)).unwrap();
+    engine.files().limit(1);
+    evict(&engine, 1000);
+    assert_eq!(kept(&engine, dir.path(), &stored), [] as [u64; 0]);
+    let left = leave_orphan(&engine, dir.path(), "1\n00:00 left");
+    for seconds in [1000, 1000 + ORPHAN_SECONDS_MIN] {
+        assert!(left.exists(), "{seconds}");
+        engine.maintain(after(seconds)).unwrap();
+    }
+    assert!(!left.exists());
+}
+
 #[test]
 fn made_texts_have_a_limit_of_their_own_and_leave_before_files() {
     let dir = tempfile::tempdir().unwrap();

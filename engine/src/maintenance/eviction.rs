@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashSet;
 use parking_lot::Mutex;
 
+use super::schedule::is_due;
 use crate::blob::StoredContent;
 use crate::database::Database;
 use crate::error::Result;
@@ -58,7 +59,8 @@ impl Eviction {
         // Before the listing: data written during it counts twice rather than not at all.
         let written_bytes = database.blobs.written_bytes();
         let is_within = |measured: &Measured| {
-            now < measured.next_at || measured.stored_bytes_max(written_bytes) <= bytes_max
+            let is_due = is_due(now, measured.next_at, EVICTION_SECONDS);
+            !is_due || measured.stored_bytes_max(written_bytes) <= bytes_max
         };
         if measured.as_ref().is_some_and(is_within) {
             return Ok(());
@@ -182,7 +184,8 @@ fn least_recent(
     let waiting = database.second_home.waiting()?;
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
     contents.retain(|stored| {
-        let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;
+        let idle_at = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN);
+        let is_idle = is_due(now, idle_at, SERVED_SECONDS_MIN);
         let is_known = database.state.has_content(stored.content);
         is_idle && is_known && !waiting.contains(&stored.content)
     });

@@ -1,5 +1,6 @@
 //! Maintenance of a whole data directory: backup, restore, verification, statistics.
 
+mod schedule;
 mod compact;
 mod stats;
 mod verify;

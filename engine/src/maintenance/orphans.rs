@@ -4,6 +4,7 @@
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
+use super::schedule::is_due;
 use crate::blob::Orphan;
 use crate::database::Database;
 use crate::error::Result;
@@ -31,7 +32,8 @@ impl OrphanSweep {
     pub(crate) fn run(&self, database: &Database, now: Timestamp) -> Result<()> {
         let now = now.seconds();
         let mut seen = self.seen.lock();
-        if seen.as_ref().is_some_and(|seen| now < seen.next_at) {
+        let is_due = |seen: &Seen| is_due(now, seen.next_at, SWEEP_SECONDS);
+        if !seen.as_ref().is_none_or(is_due) {
             return Ok(());
         }
         database.ensure_blobs_present()?;
@@ -42,7 +44,11 @@ impl OrphanSweep {
         let mut old = Vec::new();
         for orphan in orphans {
             let at = match seen.as_ref() {
-                Some(seen) => seen.first_at.get(&orphan.name).copied().unwrap_or(now),
+                // By a clock that was ahead it was seen just now.
+                Some(seen) => seen
+                    .first_at
+                    .get(&orphan.name)
+                    .map_or(now, |at| now.min(*at)),
                 None => i64::MIN,
             };
             if at.saturating_add(ORPHAN_SECONDS_MIN) <= now {

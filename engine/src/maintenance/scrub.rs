@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::compact::{ReclaimableBytes, reclaimable_bytes};
+use super::schedule::is_due;
 use crate::damage::Treatment;
 use crate::database::{Database, SUM_OF_ROWS, check_pages};
 use crate::error::{Error, Result};
@@ -62,8 +63,9 @@ impl Scrub {
     pub(crate) fn step(&self, database: &Database, now: Timestamp) -> Result<bool> {
         let mut round = self.round.lock();
         let stage = std::mem::take(&mut round.stage);
-        let (next, result) = self.run(database, stage, round.next_at <= now.seconds());
-        if matches!(next, Stage::Records(_)) && round.next_at <= now.seconds() {
+        let is_due = is_due(now.seconds(), round.next_at, SCRUB_ROUND_SECONDS);
+        let (next, result) = self.run(database, stage, is_due);
+        if matches!(next, Stage::Records(_)) && is_due {
             round.next_at = now.seconds() + SCRUB_ROUND_SECONDS;
         }
         round.stage = next;
