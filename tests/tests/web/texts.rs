@@ -1,10 +1,19 @@
 //! Texts on pages: first lines, the texts of an archive, an episode out of a pack, lists of many.
 
-use subcat_engine::{DraftValue, RecordDraft, Role};
+use std::fs::{read_dir, read_link};
+use std::path::PathBuf;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use subcat_engine::{DraftValue, FileKind, RecordDraft, ReleaseId, Role};
+use subcat_server::runtime::{ControlHandle, WorkKind};
 use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::raw::Client;
 use subcat_tests::server::{film, text};
 use subcat_tests::upstream::Upstream;
 use subcat_tests::zip::zip_of;
+
+use crate::catalog::id_of;
 
 const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
@@ -74,6 +83,74 @@ fn the_page_of_a_record_shows_the_first_lines_of_the_only_text_of_an_archive() {
         scene.page(&format!("{path}/look"));
         assert_eq!(scene.page(&path).contains("¿Qué?"), has_lines, "{id}");
     }
+}
+
+/// Descriptors of stored files that are open in this process.
+fn open_blobs() -> usize {
+    let open = read_dir("/proc/self/fd").expect("the system tells");
+    let links = open.flatten().map(|entry| read_link(entry.path()));
+    let is_blob = |link: &PathBuf| link.to_string_lossy().contains("/blobs/");
+    links.flatten().filter(is_blob).count()
+}
+
+/// Occupies all decoders until the returned sender is dropped.
+fn hold_decoders(control: &ControlHandle) -> Sender<()> {
+    let (end, ended) = channel::<()>();
+    let ended = Arc::new(Mutex::new(ended));
+    for _ in 0..WorkKind::Decoding.jobs_max() {
+        let ended = Arc::clone(&ended);
+        control.detach(WorkKind::Decoding, move || {
+            let ended = ended.lock().expect("no other job panics");
+            let _ = ended.recv();
+        });
+    }
+    end
+}
+
+/// Pages of records and looks that wait for a decoder keep no file open: there may be more of them
+/// than descriptors.
+#[test]
+fn pages_that_wait_for_a_decoder_hold_no_descriptor() {
+    const FILES_COUNT: u32 = 40;
+    let portal = Portal::open(|config| config.is_catalog_public = true);
+    let ids: Vec<String> = (0..FILES_COUNT).map(id_of).collect();
+    let releases: Vec<String> = (0..FILES_COUNT).map(|it| format!("w{it}")).collect();
+    let records = ids.iter().zip(&releases);
+    portal.import(records.map(|(id, it)| film(id, "Faro", 2004, it)).collect());
+    let files = portal.service().engine.files();
+    files.keep_open(1);
+    for release in &releases {
+        // Too large to be kept in memory.
+        let text = format!("{release}\n{}", "x".repeat(20_000));
+        let zip = zip_of(&[("uno.srt", text.as_bytes())]);
+        let release = ReleaseId::parse(release).expect("a release");
+        let stored = files.store_file(&release, &zip, FileKind::Zip, None);
+        stored.expect("it is stored");
+    }
+    let control = &portal.service().control;
+    let held = hold_decoders(control);
+    let paths = ids
+        .iter()
+        .flat_map(|id| ["", "/look"].map(|end| format!("/catalog/{id}{end}")));
+    let ask = |path: String| {
+        let mut client = Client::connect(portal.address());
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n"));
+        client
+    };
+    let waiting: Vec<Client> = paths.map(ask).collect();
+    let mut most = 0;
+    // Behind these, most have begun to wait.
+    for _ in 0..200 {
+        for kind in [WorkKind::Pages, WorkKind::Opening] {
+            subcat_engine::block_on(control.run(kind, || ())).expect("it runs");
+        }
+        most = most.max(open_blobs());
+    }
+    drop(held);
+    for mut client in waiting {
+        assert_eq!(client.read_answer(false).status, 200);
+    }
+    assert!(most < FILES_COUNT as usize / 2, "{most} were open");
 }
 
 #[test]

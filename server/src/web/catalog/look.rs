@@ -6,12 +6,12 @@ use std::sync::Arc;
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::{
-    Blob, Doc, FileKind, LanguageTerm, RecordId, ReleaseId, Snapshot, Variant, listed_numbers,
+    Blob, CachedFile, Doc, FileKind, LanguageTerm, RecordId, ReleaseId, Snapshot, Variant,
+    listed_numbers,
 };
 
 use super::record_view::RecordView;
 use crate::api::open_file;
-use crate::cache::OpenFile;
 use crate::files::{CueLook, NamedSize, NamesLook, archive_cues, archive_names, first_cues};
 use crate::limits::{LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX, RECORD_CUES_MAX};
 use crate::runtime::WorkKind;
@@ -64,16 +64,16 @@ impl FileInArchive {
     }
 }
 
-/// The file of a record that is stored here, for the first cues on the page of the record.
+/// The file of a record, for the first cues on the page of the record. It is opened when they are
+/// read: what waits for a decoder holds no descriptor.
 pub(super) struct StoredFile {
-    blob: Arc<Blob>,
-    kind: FileKind,
+    file: CachedFile,
     /// Primary language of the record; empty if it is not known.
     language: String,
 }
 
 impl StoredFile {
-    /// The file, if it is stored here and can be opened.
+    /// The file, if it was fetched before.
     pub(super) fn of(
         request: &WebRequest,
         snapshot: &Snapshot,
@@ -84,32 +84,32 @@ impl StoredFile {
         let Some(file) = release.and_then(|release| files.cached_file(&release)) else {
             return Ok(None);
         };
-        let Ok(Some(blob)) = files.blob(&file, Variant::Identity) else {
-            return Ok(None);
-        };
         let language = snapshot.language_of(doc)?;
         Ok(Some(Self {
-            blob,
-            kind: file.kind,
+            file,
             language: language.map_or(String::new(), LanguageTerm::primary),
         }))
     }
 
     pub(super) fn is_archive(&self) -> bool {
-        !self.kind.is_text()
+        !self.file.kind.is_text()
     }
 
     /// The first cues of the text, or of the only text of the archive; none if there is no such
-    /// text, or it cannot be read.
-    pub(super) fn first_cues(&self) -> Vec<CueLook> {
-        let (content, language) = (self.blob.bytes(), self.language.as_str());
+    /// text, or the file is not here or cannot be read.
+    pub(super) fn first_cues(&self, request: &WebRequest) -> Vec<CueLook> {
+        let files = request.site.service.engine.files();
+        let Ok(Some(blob)) = files.blob(&self.file, Variant::Identity) else {
+            return Vec::new();
+        };
+        let (content, kind, language) = (blob.bytes(), self.file.kind, self.language.as_str());
         if !self.is_archive() {
-            return first_cues(content, self.kind, language, RECORD_CUES_MAX);
+            return first_cues(content, kind, language, RECORD_CUES_MAX);
         }
-        let files = archive_names(content, self.kind).files;
-        let path = only_text(&files).and_then(|number| files[number].text_path.as_deref());
+        let look = archive_names(content, kind);
+        let path = only_text(&look).and_then(|number| look.files[number].text_path.as_deref());
         let cues =
-            path.and_then(|path| archive_cues(content, self.kind, path, language, RECORD_CUES_MAX));
+            path.and_then(|path| archive_cues(content, kind, path, language, RECORD_CUES_MAX));
         cues.unwrap_or_default()
     }
 }
@@ -121,24 +121,30 @@ pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
     let site = &request.site;
     let opened = open_file(&site.service, &site.files.variants, id).await;
     let (file, open) = opened.map_err(|error| PageError::File(error.into()))?;
+    // It is opened again: what waits for a decoder holds no descriptor.
+    drop(open);
     // As many unpack at once as decoders may.
     request
         .blocking(WorkKind::Decoding, move |request| {
-            look_page(request, id, file.kind, &open)
+            let files = request.site.service.engine.files();
+            let blob = files.blob(&file, Variant::Identity)?;
+            let blob = blob.ok_or(PageError::NotFound)?;
+            look_page(request, id, file.kind, &blob)
         })
         .await
 }
 
-fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, open: &OpenFile) -> PageResult {
+fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, blob: &Blob) -> PageResult {
     let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let hit = RecordView::new(request, &snapshot, &doc)?;
     let language = snapshot.language_of(&doc)?;
     let language = language.map_or(String::new(), LanguageTerm::primary);
     snapshot.ensure_not_truncated()?;
-    let content = open.bytes();
-    let NamesLook { files, is_cut } = archive_names(content, kind);
-    let text = shown_text(request.query.get("text"), &files)?;
+    let content = blob.bytes();
+    let look = archive_names(content, kind);
+    let text = shown_text(request.query.get("text"), &look)?;
+    let NamesLook { files, is_cut } = look;
     let path = text.and_then(|number| files[number].text_path.as_deref());
     let cues = match path {
         Some(path) => archive_cues(content, kind, path, &language, LOOK_CUES_MAX),
@@ -164,20 +170,27 @@ fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, open: &OpenFile
 
 /// Number of the text of an archive that is shown: the one that is asked for, else the only one.
 /// Errors: there is no such text.
-fn shown_text(asked: &str, files: &[NamedSize]) -> Result<Option<usize>, PageError> {
-    let is_text = |number: &usize| files.get(*number).is_some_and(|it| it.text_path.is_some());
+fn shown_text(asked: &str, look: &NamesLook) -> Result<Option<usize>, PageError> {
+    let file = |number: usize| look.files.get(number);
+    let is_text = |number: &usize| file(*number).is_some_and(|it| it.text_path.is_some());
     if !asked.is_empty() {
         let number = asked.parse().ok().filter(is_text);
         return number.map(Some).ok_or(PageError::NotFound);
     }
-    Ok(only_text(files))
+    Ok(only_text(look))
 }
 
-/// Number of the only text of an archive.
-fn only_text(files: &[NamedSize]) -> Option<usize> {
+/// Number of the only text of an archive. Of an archive with more files than are listed none is:
+/// these may be texts, too.
+fn only_text(look: &NamesLook) -> Option<usize> {
+    let files = &look.files;
     let mut texts = (0..files.len()).filter(|number| files[*number].text_path.is_some());
     let first = texts.next();
-    if texts.next().is_some() { None } else { first }
+    if look.is_cut || texts.next().is_some() {
+        None
+    } else {
+        first
+    }
 }
 
 /// The files of an archive. Where their paths are long, the links of the last ones are left to
@@ -204,5 +217,26 @@ fn number_texts(listed: &mut [FileInArchive], files: &[NamedSize], record_season
     for (text, numbers) in texts.zip(listed_numbers(&paths, record_season)) {
         let of_record = |number: Option<u32>| number.and_then(|it| u16::try_from(it).ok());
         text.episode_number = episode_number(of_record(numbers.season), of_record(numbers.episode));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_is_the_only_one_of_a_list_that_is_cut() {
+        let file = |text_path: Option<&str>| NamedSize {
+            name: "x".to_owned(),
+            size_bytes: 1,
+            text_path: text_path.map(str::to_owned),
+        };
+        let mut look = NamesLook {
+            files: vec![file(None), file(Some("x.srt"))],
+            is_cut: false,
+        };
+        assert_eq!(only_text(&look), Some(1));
+        look.is_cut = true;
+        assert_eq!(only_text(&look), None);
     }
 }

@@ -413,8 +413,8 @@ pub(crate) async fn show_record(request: &Arc<WebRequest>, id: &str) -> PageResu
         Some(file) if file.is_archive() => WorkKind::Decoding,
         _ => WorkKind::Pages,
     };
-    let show = move |_: &WebRequest| {
-        template.cues = file.map_or(Vec::new(), |file| file.first_cues());
+    let show = move |request: &WebRequest| {
+        template.cues = file.map_or(Vec::new(), |file| file.first_cues(request));
         answer::page(StatusCode::OK, &template)
     };
     request.blocking(kind, show).await
