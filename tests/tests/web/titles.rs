@@ -201,6 +201,36 @@ fn a_head_has_the_records_of_its_title_only() {
     }
 }
 
+/// Series of one title whose years are not known are told apart by their ids.
+#[test]
+fn series_of_one_title_have_a_head_each() {
+    let (portal, mut ana) = portal();
+    let ids: Vec<String> = (0..4).map(id_of).collect();
+    let of_series = |id, series, number| RecordDraft {
+        parent_catalog_id: text(series),
+        year: DraftValue::default(),
+        ..episode(id, 1, number)
+    };
+    portal.import(vec![
+        of_series(&ids[0], "tt0290978", 1),
+        of_series(&ids[1], "tt0386676", 1),
+        of_series(&ids[2], "tt0290978", 2),
+        of_series(&ids[3], "tt0386676", 2),
+    ]);
+    let page = ana.get("/catalog?query=perdidos+en+el+bosque");
+    let lists: Vec<&str> = page.text().split("<ol class=\"hits\">").skip(1).collect();
+    assert_eq!(lists.len(), 2, "{}", page.text());
+    for (series, own) in [("tt0290978", [0, 2]), ("tt0386676", [1, 3])] {
+        let head = format!("class=\"of-title\"><p><a href=\"/title/{series}\">");
+        let list = lists.iter().find(|list| list.contains(&head));
+        let list = list.unwrap_or_else(|| panic!("{series}: {}", page.text()));
+        for (idx, id) in ids.iter().enumerate() {
+            let row = format!("<h2><a href=\"/catalog/{id}\"");
+            assert_eq!(list.contains(&row), own.contains(&idx), "{series}, {idx}");
+        }
+    }
+}
+
 #[test]
 fn a_row_repeats_nothing_of_the_headings_above_it() {
     let (portal, mut ana) = portal();

@@ -54,6 +54,8 @@ pub(crate) struct RecordView {
     pub(crate) names_language: bool,
     /// Query string of its download in this list, with its question mark; empty for the whole file.
     pub(crate) text_query: String,
+    /// True if it has the id of its series.
+    has_series_id: bool,
     downloads: u64,
     now: Timestamp,
     lang: Lang,
@@ -107,7 +109,8 @@ impl RecordView {
         let cached = release.and_then(|release| engine.files().cached_file(&release));
         let has_source = request.site.service.config().upstream.url.is_some();
         let number = doc.catalog_id().map(CatalogId::number);
-        let title_number = doc.parent_catalog_number().or(number);
+        let series_number = doc.parent_catalog_number();
+        let title_number = series_number.or(number);
         Ok(Self {
             badge: LanguageBadge::new(snapshot.language_of(doc)?, lang),
             flags: snapshot
@@ -135,6 +138,7 @@ impl RecordView {
             names_episode: true,
             names_language: true,
             text_query: String::new(),
+            has_series_id: series_number.is_some(),
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             record,
             now: request.now,
@@ -232,17 +236,21 @@ impl RecordView {
             && self.record.episode == other.record.episode
     }
 
-    /// Returns true if both are of one film or series. An episode whose series has no id has a page
-    /// of its own, other records without an id have none: for these title and year count.
+    /// Returns true if both are of one film or series. Where one lacks the id of that, title and
+    /// year count.
     fn has_title_of(&self, other: &Self) -> bool {
-        let paths = [self.title_path.as_str(), other.title_path.as_str()];
-        if paths[0] == paths[1] && !paths[0].is_empty() {
+        if self.title_path == other.title_path && !self.title_path.is_empty() {
             return true;
         }
-        (self.is_episode() || paths.contains(&""))
+        (self.lacks_title_id() || other.lacks_title_id())
             && self.is_episode() == other.is_episode()
             && self.title() == other.title()
             && self.record.year == other.record.year
+    }
+
+    /// Returns true if the id of its film or series is unknown: that of an episode may be its own.
+    fn lacks_title_id(&self) -> bool {
+        self.title_path.is_empty() || (self.is_episode() && !self.has_series_id)
     }
 
     /// Film, episode, season or series.
