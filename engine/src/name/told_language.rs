@@ -45,8 +45,9 @@ impl ToldLanguage {
         let text = without_additions(plain(base_name), circumstances);
         let tokens = NameTokens::of_plain(text);
         let mut all = Vec::new();
-        let mut end = end_before_flags(&tokens);
-        if let Some(language) = language_at_end(&tokens, end, circumstances) {
+        let is_direct = |start| is_behind_what_a_language_follows(&tokens, start, circumstances);
+        let mut end = end_before_flags(&tokens, is_direct);
+        if let Some(language) = language_at_end(&tokens, end, is_direct) {
             end = language.words.start;
             all.push(Self::new(&tokens, &language));
         }
@@ -130,13 +131,17 @@ pub(crate) fn without_site(base_name: &str) -> String {
 }
 
 /// Place behind the last word that is neither a flag nor digits.
-fn end_before_flags(tokens: &NameTokens) -> usize {
+fn end_before_flags(tokens: &NameTokens, is_direct: impl Fn(usize) -> bool) -> usize {
     let mut end = tokens.len();
     while let Some(last) = end.checked_sub(1) {
         let word = tokens.word(last);
-        let is_tag = flag(word).is_some() || number(word, 1..=9).is_some();
-        // `es-419` ends in digits, and `hi` is a flag here.
-        if !is_tag || region_before(tokens, end).is_some() {
+        // The digits of `es-419` stay; those of `Show_es_419`, which names no region (L2), go.
+        let is_region = || {
+            region_before(tokens, end).is_some()
+                && told_before(tokens, end, &is_direct).is_some_and(|it| it.words.start < last)
+        };
+        let is_tag = flag(word).is_some() || (number(word, 1..=9).is_some() && !is_region());
+        if !is_tag {
             break;
         }
         end = last;
@@ -148,19 +153,25 @@ fn end_before_flags(tokens: &NameTokens) -> usize {
 fn language_at_end(
     tokens: &NameTokens,
     end: usize,
-    circumstances: Circumstances,
+    is_direct: impl Fn(usize) -> bool,
 ) -> Option<LanguageWords> {
-    let is_direct = |start: usize| {
-        let words = NameWords::new(tokens.text(), circumstances);
-        words.marks.iter().any(|mark| mark.words.end == start)
-            || words.years.iter().any(|year| year.words.end == start)
-            || flag(tokens.word(start - 1)).is_some()
-            || is_in_source(tokens, start - 1)
-    };
     let language = told_before(tokens, end, is_direct)?;
     let gap = tokens.gap(language.words.start);
     let is_word = language.is_doubtful && gap.ends_with(char::is_whitespace);
     (!is_word).then_some(language)
+}
+
+/// True if a mark, a year, a flag or a source word stands directly before this word.
+fn is_behind_what_a_language_follows(
+    tokens: &NameTokens,
+    start: usize,
+    circumstances: Circumstances,
+) -> bool {
+    let words = NameWords::new(tokens.text(), circumstances);
+    words.marks.iter().any(|mark| mark.words.end == start)
+        || words.years.iter().any(|year| year.words.end == start)
+        || flag(tokens.word(start - 1)).is_some()
+        || is_in_source(tokens, start - 1)
 }
 
 /// True for a name of a language, or for a code that gives one anywhere in a name.
@@ -188,6 +199,10 @@ mod tests {
         check("European.spa", &["es-ES"]);
         check("Show pt_br", &[]);
         check("Show.S01E02.pt_br", &["pt-BR"]);
+        check("Show_en_cc", &["en"]);
+        check("Show.en-cc", &["en"]);
+        check("Show_es_419", &["es"]);
+        check("Show.S01E02_es_419", &["es-419"]);
         check("Stay it", &[]);
         check("Spanish Lesson", &["es"]);
         check("French.Spanish.x", &["es", "fr"]);
