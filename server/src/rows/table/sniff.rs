@@ -6,7 +6,7 @@ use super::columns::is_known;
 use super::json_scan::arrays_of_objects;
 use super::json_table::JsonArray;
 use super::row::{Next, RowSource, TableRow};
-use super::text::{Peeked, decoded};
+use super::text::{Peeked, decoded, is_statement};
 use crate::rows::csv_reader::BYTE_ORDER_MARK;
 use crate::rows::fields::field_idx;
 
@@ -238,8 +238,9 @@ fn is_sql(text: &str, first: &str) -> bool {
         let line = line.trim_start().to_ascii_lowercase();
         SQL_LINES.iter().any(|known| line.starts_with(known))
     };
-    begins(first)
-        || ((first.starts_with("--") || first.starts_with("/*")) && text.lines().any(begins))
+    let may_be_dump =
+        first.starts_with("--") || first.starts_with("/*") || is_statement(first.as_bytes());
+    begins(first) || (may_be_dump && text.lines().any(begins))
 }
 
 /// The dialect of a dump, by the lines that only dumps of PostgreSQL and SQLite have.
@@ -330,6 +331,8 @@ mod tests {
         let (sql, plain) = (TableKind::Sql(SqlDialect::Escapes), SqlDialect::Plain);
         check("CREATE TABLE `a` (`b` int);", sql);
         check("-- a\n--\nINSERT INTO a VALUES (1);", sql);
+        check("SET NAMES utf8;\nINSERT INTO a VALUES (1);", sql);
+        check("set name;anio;\nUp;2009;\n", TableKind::Delimited(b';'));
         check("PRAGMA foreign_keys=OFF;\n", TableKind::Sql(plain));
         check(
             "--\n-- PostgreSQL database dump\n--\n",

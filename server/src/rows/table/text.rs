@@ -59,9 +59,25 @@ fn is_enough(beginning: &[u8]) -> bool {
     let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(beginning);
     let text = text.trim_ascii_start();
     let begins = |signs: &[&str]| signs.iter().any(|sign| text.starts_with(sign.as_bytes()));
-    // Dumps begin with comments. An object may be all there is, and hold the array of rows.
-    let needs_more = begins(&["--", "/*", "#"]) || (begins(&["{"]) && arrays_of_objects(text) == 1);
+    // Dumps begin with comments or statements. An object may be all there is, and hold the array
+    // of rows.
+    let first = text.split(|byte| *byte == b'\n').next();
+    let needs_more = begins(&["--", "/*", "#"])
+        || (begins(&["{"]) && arrays_of_objects(text) == 1)
+        || first.is_some_and(is_statement);
     text.contains(&b'\n') && !needs_more
+}
+
+/// Returns true for a statement that stands before the tables of a dump: `SET NAMES utf8;`.
+pub(super) fn is_statement(line: &[u8]) -> bool {
+    const BEGINNINGS: &[&str] = &[
+        "set ", "use ", "begin;", "start ", "lock ", "create ", "alter ", "delete ",
+    ];
+    let begins = |known: &&str| {
+        let beginning = line.get(..known.len());
+        beginning.is_some_and(|it| it.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    line.trim_ascii_end().ends_with(b";") && BEGINNINGS.iter().any(begins)
 }
 
 /// Text in UTF-8, or else in windows-1252.
