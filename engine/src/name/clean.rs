@@ -6,7 +6,8 @@ use super::tokens::{NameTokens, brackets, ends_in_dash, is_blank, is_dash, plain
 use super::word_class::year;
 
 /// Names of catalogs and of editions that a bracket may begin with.
-const BRACKET_NAMES: [&str; 4] = ["imdb", "tmdb", "tvdb", "edition"];
+const BRACKET_NAMES: [&str; 4] = ["imdb", "tmdb", "tvdb", EDITION];
+const EDITION: &str = "edition";
 /// Last labels of the domains of sites.
 const SITE_LABELS: [&str; 8] = ["com", "net", "org", "info", "tv", "cc", "to", "io"];
 
@@ -18,6 +19,8 @@ pub(crate) struct CleanName {
     pub(crate) ids: Vec<String>,
     /// True if a group stood in front.
     pub(crate) has_group: bool,
+    /// True if it has an id of any catalog.
+    pub(crate) has_id: bool,
 }
 
 impl CleanName {
@@ -27,6 +30,7 @@ impl CleanName {
             text: plain(name),
             ids: Vec::new(),
             has_group: false,
+            has_id: false,
         };
         if clean.text.contains(['(', '[', '{']) {
             clean.remove_named_brackets();
@@ -40,7 +44,7 @@ impl CleanName {
 
     /// The text without `(N)` at its end, which a second download of a file adds.
     pub(crate) fn without_copy(&self) -> Option<String> {
-        let trimmed = self.text.trim_end();
+        let trimmed = self.text.trim_end_matches(|c| is_blank(c) || is_dash(c));
         let start = trimmed.strip_suffix(')').and_then(|text| {
             let number = text
                 .char_indices()
@@ -50,7 +54,8 @@ impl CleanName {
             text[..at].strip_suffix('(').map(str::len)
         })?;
         let mut text = self.text.clone();
-        blank(&mut text, start..trimmed.len());
+        let end = text.len();
+        blank(&mut text, start..end);
         Some(text)
     }
 
@@ -66,7 +71,8 @@ impl CleanName {
             });
             if is_named {
                 self.take_ids(pair.clone());
-                blank(&mut self.text, pair);
+                self.has_id |= !lower.starts_with(EDITION);
+                self.remove(pair);
             }
         }
     }
@@ -92,13 +98,22 @@ impl CleanName {
                 if self.ids.iter().all(|id| id != word) {
                     self.ids.push(word.to_owned());
                 }
+                self.has_id = true;
                 let start = range.start;
-                blank(
-                    &mut self.text,
-                    start + tokens.start(idx)..start + tokens.end(idx),
-                );
+                self.remove(start + tokens.start(idx)..start + tokens.end(idx));
             }
         }
+    }
+
+    /// Blanks a part, and a dot directly before it, which would else be the dot of an abbreviation
+    /// before a blank (N9): the title of `Heat.tt0113277` is not `Heat.`. `E.T.` keeps its own.
+    fn remove(&mut self, range: Range<usize>) {
+        let dot = self.text[..range.start].strip_suffix('.').filter(|before| {
+            let mut last = before.chars().rev();
+            (0..2).all(|_| last.next().is_some_and(char::is_alphanumeric))
+        });
+        let start = dot.map_or(range.start, str::len);
+        blank(&mut self.text, start..range.end);
     }
 
     fn remove_empty_brackets(&mut self) {
@@ -223,7 +238,8 @@ mod tests {
         check("Dark {edition-Final Cut}", "Dark", &[]);
         check("Dark {tmdb=12}", "Dark", &[]);
         check("Dark [tt0068646]", "Dark", &["tt0068646"]);
-        check("Dark.tt0068646.x", "Dark. .x", &["tt0068646"]);
+        check("Dark.tt0068646.x", "Dark .x", &["tt0068646"]);
+        check("E.T.{imdb-tt0083866}", "E.T.", &["tt0083866"]);
         check("Dark tt12345", "Dark tt12345", &[]);
         check("Dark ([ ]) x", "Dark x", &[]);
         check("A tt0068646 tt0068647", "A", &["tt0068646", "tt0068647"]);
@@ -246,6 +262,7 @@ mod tests {
     #[test]
     fn n1_the_number_of_a_second_download_is_removed() {
         check("Heat (1995) (2)", "Heat (1995)", &[]);
+        check("Heat (1995) (2).", "Heat (1995)", &[]);
         check("Heat (12)", "Heat (12)", &[]);
     }
 }

@@ -202,7 +202,10 @@ impl Folder {
         let NameKind::Episode(episode) = parsed.kind else {
             return None;
         };
-        let has_episode = !matches!(episode.form, EpisodeForm::Season | EpisodeForm::Seasons);
+        // A season's folder without a number takes no name without a season.
+        let is_of_no_season = above == FolderSeason::Unknown && episode.season.is_none();
+        let has_episode =
+            !is_of_no_season && !matches!(episode.form, EpisodeForm::Season | EpisodeForm::Seasons);
         has_episode.then_some((parsed, episode))
     }
 
@@ -267,6 +270,10 @@ fn season_of(parsed: &ParsedName) -> Option<Option<u32>> {
 
 /// True for a folder without a name: words of subtitles, languages, releases, discs.
 fn is_passed(parsed: &ParsedName, is_above_season: bool) -> bool {
+    // A folder with an id is that of a film or a series, whatever its title: `21 [tt0478087]`.
+    if parsed.words.has_id {
+        return false;
+    }
     let tokens = &parsed.words.tokens;
     let (first, second) = (tokens.word(0), tokens.word(1));
     let is_number = |word: &str| number(word, 1..=2).is_some();

@@ -7,6 +7,7 @@ use super::word_class::{
     EPISODE_WORDS, PART_WORDS, is_any_season_word, is_one_of, is_season_plural, is_season_word,
     leading_number, month, number, ordinal, year,
 };
+use super::years::YearWords;
 
 /// The season given by the folder of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,9 +87,14 @@ struct Season {
 }
 
 /// All marks of a name, from left to right.
-pub(crate) fn marks(tokens: &NameTokens, circumstances: &Circumstances) -> Vec<Mark> {
+pub(crate) fn marks(
+    tokens: &NameTokens,
+    years: &[YearWords],
+    circumstances: &Circumstances,
+) -> Vec<Mark> {
     let scan = MarkScan {
         tokens,
+        years,
         circumstances,
         source: tokens.first_source(),
     };
@@ -147,6 +153,7 @@ fn date(year: u32, month: u32, day: u32) -> Option<NameDate> {
 
 struct MarkScan<'a> {
     tokens: &'a NameTokens,
+    years: &'a [YearWords],
     circumstances: &'a Circumstances,
     /// The first source word.
     source: Option<usize>,
@@ -162,7 +169,14 @@ impl MarkScan<'_> {
         {
             return Some(mark);
         }
-        if let Some((date, end)) = date_at(self.tokens, idx, self.circumstances.year_last) {
+        // No date begins inside `2010-2013`, but behind the dash of `2010 - 2013.06.05`.
+        let is_inside_years = self.years.iter().any(|year| {
+            let is_second = year.words.contains(&idx) && year.words.start < idx;
+            is_second && (year.is_joined || self.tokens.bracket(idx).is_some())
+        });
+        if !is_inside_years
+            && let Some((date, end)) = date_at(self.tokens, idx, self.circumstances.year_last)
+        {
             let kind = MarkKind::Date(date);
             return Some(Mark {
                 kind,
@@ -488,6 +502,7 @@ pub(crate) fn glued(text: &str, digits: std::ops::RangeInclusive<usize>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::years::years;
 
     fn found(text: &str, is_query: bool) -> String {
         let circumstances = Circumstances {
@@ -520,7 +535,9 @@ mod tests {
                 format!("{}{}", if is_spelt { "spelt " } else { "e" }, episodes(e))
             }
         };
-        let marks = marks(&NameTokens::new(text), &circumstances);
+        let tokens = NameTokens::new(text);
+        let years = years(&tokens, circumstances.year_last);
+        let marks = marks(&tokens, &years, &circumstances);
         marks.iter().map(shown).collect::<Vec<_>>().join(", ")
     }
 
@@ -596,6 +613,9 @@ mod tests {
         check("Show 25.10.2017", "2017-10-25");
         check("Show 10.25.2017", "2017-10-25");
         check("Show 25 October 2019", "2019-10-25");
+        check("Show (2010-2013) 05.06.2014", "2014-6-5");
+        check("Show (2010 - 2013) 05.06.2014", "2014-6-5");
+        check("Show 2010 - 2013.06.05", "2013-6-5");
         check("Show 14 de marzo de 2019", "2019-3-14");
         check("Show 5th mar 2019", "2019-3-5");
         check("Show 2017.10.32", "");

@@ -35,6 +35,7 @@ mod title;
 mod told_language;
 mod tokens;
 mod word_class;
+mod years;
 
 pub use language::language_of;
 pub use marks::{FolderSeason, NameDate};

@@ -5,17 +5,9 @@ use std::ops::Range;
 use super::clean::CleanName;
 use super::marks::{Circumstances, Episodes, Mark, MarkKind, glued, marks};
 use super::title::{NamePart, TitleStop, trim};
-use super::tokens::{NameTokens, is_blank, is_dash};
+use super::tokens::NameTokens;
 use super::word_class::{EPISODE_WORDS, is_one_of, number, year};
-
-/// A year of a name, or two joined by a dash; the first one counts (NAMES.md N2).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct YearWords {
-    pub(crate) year: u32,
-    pub(crate) words: Range<usize>,
-    /// True for two years joined by a dash without blanks: `2010-2016`.
-    pub(crate) is_joined: bool,
-}
+use super::years::{YearWords, years};
 
 /// A name without what N1 removes, as words of known classes.
 #[derive(Debug, Clone)]
@@ -27,6 +19,7 @@ pub(crate) struct NameWords {
     pub(crate) source: Option<usize>,
     pub(crate) ids: Vec<String>,
     pub(crate) has_group: bool,
+    pub(crate) has_id: bool,
     pub(crate) circumstances: Circumstances,
 }
 
@@ -53,14 +46,16 @@ impl NameWords {
 
     fn of(clean: &CleanName, text: String, circumstances: Circumstances) -> Self {
         let tokens = NameTokens::of_plain(text);
-        let marks = marks(&tokens, &circumstances);
+        let years = years(&tokens, circumstances.year_last);
+        let marks = marks(&tokens, &years, &circumstances);
         Self {
-            years: years(&tokens, circumstances.year_last),
+            years,
             source: tokens.first_source(),
             tokens,
             marks,
             ids: clean.ids.clone(),
             has_group: clean.has_group,
+            has_id: clean.has_id,
             circumstances,
         }
     }
@@ -192,28 +187,4 @@ impl NameWords {
             .enumerate()
             .find(|(_, mark)| is_season(mark))
     }
-}
-
-/// Years in their order; two that a dash joins are one.
-fn years(tokens: &NameTokens, year_last: u32) -> Vec<YearWords> {
-    let mut years = Vec::new();
-    let mut idx = 0;
-    while idx < tokens.len() {
-        let Some(first) = year(tokens.word(idx), year_last) else {
-            idx += 1;
-            continue;
-        };
-        let gap = tokens.gap(idx + 1);
-        let mut dash = gap.trim_matches(is_blank).chars();
-        let is_dash_only = dash.next().is_some_and(is_dash) && dash.next().is_none();
-        let is_pair = is_dash_only && year(tokens.word(idx + 1), year_last).is_some();
-        let end = idx + 1 + usize::from(is_pair);
-        years.push(YearWords {
-            year: first,
-            words: idx..end,
-            is_joined: is_pair && !gap.contains(is_blank),
-        });
-        idx = end;
-    }
-    years
 }

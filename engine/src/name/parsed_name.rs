@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use super::marks::{Circumstances, Episodes, FolderSeason, Mark, MarkKind, NameDate, SeasonMark};
-use super::name_words::{Heading, NameWords, YearWords};
+use super::name_words::{Heading, NameWords};
 use super::title::{NamePart, TitleStop, series_phrase_at, shown, trim};
 use super::word_class::{
     EPISODE_WORDS, is_lines, is_one_of, is_part, leading_number, number, versioned_number,
 };
+use super::years::YearWords;
 
 /// The episode given by a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

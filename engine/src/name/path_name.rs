@@ -102,7 +102,8 @@ impl PathName {
             folder: folders.season,
         };
         let tags = Tags::new(stem, circumstances, &around);
-        let name = ParsedName::new(&tags.name, circumstances);
+        let mut name = ParsedName::new(&tags.name, circumstances);
+        name.words.ids.clone_from(&tags.ids);
         if is_extra(&folders, &name) {
             return Err(PathRefusal::Extra);
         }
@@ -335,6 +336,7 @@ mod tests {
         check("TV/Solo/Temporada Dos/05.srt", "e|Solo|2|5|-");
         check("TV/Solo/Season 1-3/S02E01.srt", "e|Solo|2|1|-");
         check("TV/Solo/Season 1-3/05.srt", NO_NUMBER);
+        check("TV/Solo/Season 1-3/Episode 5/es.srt", NO_NUMBER);
         check("TV/Solo T1 1080p/E02.srt", "e|Solo|1|2|-");
         check("TV/24/Season 2/S02E03.srt", "e|24|2|3|-");
         check("TV/Solo/Specials/01 - Making of.srt", "e|Solo|-|-|-");
@@ -386,6 +388,17 @@ mod tests {
             "The Godfather [tt0068646].zip",
             "m|The Godfather|- tt0068646",
         );
+        check(
+            "Saga (2010)/21 {imdb-tt0478087}/movie.srt",
+            "m|21|- tt0478087",
+        );
+        check("Saga (2010)/21 [tmdbid-8051]/movie.srt", NOTHING);
+        check("Saga (2010)/21/movie.srt", "m|Saga|2010");
+        check(
+            "Heat.1995.LATINO.tt0113277.srt",
+            "m|Heat|1995 tt0113277 in es-419",
+        );
+        check("Heat.tt0113277.srt", "m|Heat|- tt0113277");
         check("tv/Solo.S01E05.720p-ABC/abcdef.srt", "e|Solo|1|5|-");
         check("hoard/Alien.srt", NOTHING);
     }
@@ -409,6 +422,7 @@ mod tests {
             "e|Solo|1|3|- of tt5753856",
         );
         check("S01E05.srt", "! no title");
+        check("Solo (2010-2013) 05.06.2013.srt", "e|Solo|-|-|2010");
     }
 
     #[test]
@@ -430,6 +444,9 @@ mod tests {
     fn l_languages_and_flags() {
         check("Solo (2009).es.forced.srt", "m|Solo|2009 in es forced");
         check("Solo (2009).es.2.srt", "m|Solo|2009 in es");
+        check("Solo (2009) (2).es.srt", "m|Solo|2009 in es");
+        check("m/Solo (2009)/Solo - Forced.srt", "m|Solo|2009 forced");
+        check("m/CC (2010)/CC.srt", "m|CC|2010");
         check("Solo (2009).hi.srt", "! language: hi");
         check(
             "Movies/Solo (2009)/Spanish/Solo.hi.srt",

@@ -2,7 +2,6 @@
 //! 4.11).
 
 use super::marks::{Circumstances, FolderSeason, MarkKind, NameDate, marks};
-use super::name_words::YearWords;
 use super::named::{Named, YEAR_LAST};
 use super::parsed_name::{Doubt, EpisodeForm, NameKind, ParsedName};
 use super::query_numbers::{NumberLookup, candidates, number_lookups};
@@ -10,6 +9,7 @@ use super::query_tail::{OriginalWords, tail};
 use super::query_titles::{film_titles, titles};
 use super::tokens::NameTokens;
 use super::word_class::is_searched_ending;
+use super::years::{YearWords, years};
 
 /// The name that a query is.
 ///
@@ -118,7 +118,8 @@ pub(crate) fn tells_date(text: &str, date: NameDate) -> bool {
         year_last: YEAR_LAST,
         folder: FolderSeason::Outside,
     };
-    let marks = marks(&NameTokens::new(text), &circumstances);
+    let tokens = NameTokens::new(text);
+    let marks = marks(&tokens, &years(&tokens, YEAR_LAST), &circumstances);
     marks.iter().any(|mark| mark.kind == MarkKind::Date(date))
 }
 

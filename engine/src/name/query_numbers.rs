@@ -5,13 +5,13 @@ use std::ops::Range;
 use crate::limits::NAME_NUMBERS_MAX;
 
 use super::marks::{MarkKind, SeasonMark};
-use super::name_words::YearWords;
 use super::named::{Named, YEAR_LAST};
 use super::parsed_name::{EpisodeForm, NameKind, ParsedName};
 use super::query_tail::{Marked, OriginalWords, tail};
 use super::word_class::{
     EPISODE_WORDS, PART_WORDS, is_lines, is_one_of, leading_number, number, versioned_number, year,
 };
+use super::years::YearWords;
 
 /// Roman numbers of parts: their number is their place.
 const ROMAN: [&str; 20] = [

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::marks::Mark;
-use super::name_words::YearWords;
 use super::parsed_name::ParsedName;
 use super::tokens::{NameTokens, plain};
+use super::years::YearWords;
 use crate::text::{fold, words};
 
 /// The words of a query as it was written, split on demand.

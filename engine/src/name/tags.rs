@@ -58,6 +58,8 @@ pub(crate) struct Surroundings {
 pub(crate) struct Tags {
     /// The name without its tags.
     pub(crate) name: String,
+    /// Ids of the catalog in the whole name, also behind its tags.
+    pub(crate) ids: Vec<String>,
     pub(crate) language: Option<String>,
     pub(crate) is_hearing_impaired: bool,
     pub(crate) is_forced: bool,
@@ -90,6 +92,7 @@ impl Tags {
             is_forced: reader.has(NameFlag::Forced) || reader.has(NameFlag::Foreign),
             name: text[..reader.cut()].to_owned(),
             refused,
+            ids: words.ids,
         }
     }
 }
@@ -183,7 +186,8 @@ impl Reader<'_> {
                 .checked_sub(1)
                 .is_some_and(|before| is_flag(tokens.word(before)));
         let is_flag = self.is_set_off(idx)
-            || self.is_alone(idx)
+            || (self.is_alone(idx) && (self.around.is_clear || !self.is_title_word(idx)))
+            || self.is_behind_title(idx)
             || (self.is_direct(idx) && !tokens.is_behind_dash(idx))
             || is_beside_language
             || is_beside_flag;
@@ -253,6 +257,12 @@ impl Reader<'_> {
         !title.is_empty() && title.len() == idx && words.eq(title.iter().map(String::as_str))
     }
 
+    /// True for a word of the inner folder's title.
+    fn is_title_word(&self, idx: usize) -> bool {
+        let word = self.tokens().word(idx);
+        self.around.title.iter().any(|it| it == word)
+    }
+
     /// True if the inner folder's title ends in these words.
     fn is_end_of_title(&self, language: &LanguageWords) -> bool {
         let words: Vec<&str> = self.tokens().range(language.words.clone()).collect();
@@ -293,10 +303,7 @@ impl Reader<'_> {
     fn is_alone_as_language(&self, language: &LanguageWords) -> bool {
         let start = language.words.start;
         let around = self.around;
-        let is_title_word = || {
-            let mut words = self.tokens().range(language.words.clone());
-            words.any(|word| around.title.iter().any(|it| it == word))
-        };
+        let is_title_word = || language.words.clone().any(|idx| self.is_title_word(idx));
         let is_alone = self.is_alone(start) && (around.is_clear || !is_title_word());
         if !is_alone && !self.is_behind_title(start) {
             return false;
@@ -319,10 +326,9 @@ impl Reader<'_> {
             self.is_direct(start) && !(tokens.is_behind_dash(start) && is_behind_episode());
         let is_behind_source = self.words.source.is_some_and(|source| source < start);
         let in_release_folder = || {
-            let mut words = tokens.range(language.words.clone());
             self.around.is_release
                 && self.words.marks.is_empty()
-                && !words.any(|word| self.around.title.iter().any(|it| it == word))
+                && !language.words.clone().any(|idx| self.is_title_word(idx))
         };
         is_direct
             || is_behind_source
