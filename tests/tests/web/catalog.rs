@@ -65,6 +65,38 @@ fn what_people_paste_is_understood() {
     }
 }
 
+/// Words of a title mean what they say, though they may name a season.
+#[test]
+fn a_title_that_sounds_like_a_season_is_found_as_the_api_finds_it() {
+    let (portal, mut ana) = portal();
+    let ids: Vec<String> = (0..4).map(id_of).collect();
+    portal.import(vec![
+        film(&ids[0], "Open Season 2", 2008, "release-z"),
+        film(&ids[1], "Segunda temporada", 2011, "release-z"),
+        RecordDraft {
+            video_type: text("episode"),
+            season: DraftValue::Integer(2),
+            episode: DraftValue::Integer(1),
+            ..film(&ids[2], "Open", 2004, "release-z")
+        },
+        RecordDraft {
+            video_type: text("episode"),
+            season: DraftValue::Integer(1),
+            episode: DraftValue::Integer(5),
+            ..film(&ids[3], "3x3 Reyes", 1991, "release-z")
+        },
+    ]);
+    for (typed, found) in [
+        ("Open+Season+2", &ids[0]),
+        ("segunda+temporada", &ids[1]),
+        ("open+temporada+2", &ids[2]),
+        ("3x3.Reyes.S01E05.mkv", &ids[3]),
+    ] {
+        let page = ana.get(&format!("/catalog?query={typed}"));
+        assert_eq!(hits(&page), [found.as_str()], "{typed}");
+    }
+}
+
 #[test]
 fn filters_alone_list_the_newest_and_an_episode_implies_its_type() {
     let (portal, mut ana) = portal();

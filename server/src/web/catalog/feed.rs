@@ -109,12 +109,12 @@ fn found<'s>(
     params: &Params,
 ) -> Result<(Vec<Doc<'s>>, String), PageError> {
     let has_alias = request.site.service.compat.imdb_id_alias;
-    let reading = search_box::read(params, has_alias);
-    let text = reading.params.without(&[]);
-    let query = results::parse(&reading.params, &text, has_alias);
+    let params = results::meant(request, search_box::read(params, has_alias), has_alias)?;
+    let text = params.without(&[]);
+    let query = results::parse(&params, &text, has_alias);
     let query = query.map_err(|_| PageError::NotFound)?;
     let page = format!("/catalog?{text}");
-    if !search_box::has_criterion(&reading.params) {
+    if !search_box::has_criterion(&params) {
         let newest = snapshot.listed(query.filters(), ListOrder::Newest, FIRST_PAGE)?;
         return Ok((newest.docs, page));
     }

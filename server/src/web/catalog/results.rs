@@ -17,7 +17,7 @@ use super::record_view::{
     RecordView, below_heading, below_titles, packs_with, same_releases_together,
 };
 use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
-use super::search_box::{self, Destination};
+use super::search_box::{self, BoxReading, Destination};
 use super::search_form::{SearchErrors, SearchForm};
 use super::uploader::known_uploader;
 use crate::auth::without_keys;
@@ -111,18 +111,16 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     if let Some(location) = destination(request, named)? {
         return Ok(answer::see_other(&location));
     }
-    // Drops empty values: an empty field of the form is not a parameter.
-    let search_string = reading
-        .params
-        .without(&["lang", "theme", "page", ORDER_PARAMETER]);
+    let params = meant(request, reading, has_alias)?;
+    let search_string = searched(&params);
     let (mut errors, mut results) = (SearchErrors::default(), None);
-    match parse(&reading.params, &search_string, has_alias) {
+    match parse(&params, &search_string, has_alias) {
         Ok(query) => {
             let began_us = request.site.service.clock.now().monotonic_us;
-            results = Some(if search_box::has_criterion(&reading.params) {
-                search(request, &query, &reading.params, &search_string)?
+            results = Some(if search_box::has_criterion(&params) {
+                search(request, &query, &params, &search_string)?
             } else {
-                listed(request, query.filters(), &reading.params)?
+                listed(request, query.filters(), &params)?
             });
             let ended_us = request.site.service.clock.now().monotonic_us;
             let duration_us = ended_us.saturating_sub(began_us);
@@ -146,7 +144,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         } else {
             String::new()
         },
-        form: SearchForm::new(&reading.params, &errors, &languages, request.lang),
+        form: SearchForm::new(&params, &errors, &languages, request.lang),
         feed_path: if errors.is_empty() {
             public_feed(request, &search_string)
         } else {
@@ -161,6 +159,38 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         results,
     };
     answer::page(status, &template)
+}
+
+/// The parameters of a search. Drops empty values: an empty field of the form is not a parameter.
+fn searched(params: &Params) -> String {
+    params.without(&["lang", "theme", "page", ORDER_PARAMETER])
+}
+
+/// The parameters that are meant: with a season in words as a marker, unless the words are those of
+/// a title, or find something only so.
+pub(crate) fn meant(
+    request: &WebRequest,
+    reading: BoxReading,
+    has_alias: bool,
+) -> Result<Params, PageError> {
+    let BoxReading { params, marked, .. } = reading;
+    let Some(marked) = marked else {
+        return Ok(params);
+    };
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let best_relevance = |params: &Params| -> Result<Option<u8>, PageError> {
+        let Ok(query) = parse(params, &searched(params), has_alias) else {
+            return Ok(None);
+        };
+        let hits = snapshot.search(&query.with_page_size(1))?;
+        Ok(hits.hits().first().map(|hit| hit.relevance))
+    };
+    // Of a relevance up to 4 every word is in the title (SEARCH.md 5.1).
+    let is_title = matches!(best_relevance(&params)?, Some(0..=4));
+    let is_marked =
+        !is_title && (!search_box::has_criterion(&marked) || best_relevance(&marked)?.is_some());
+    snapshot.ensure_not_truncated()?;
+    Ok(if is_marked { marked } else { params })
 }
 
 /// Path of the page that a pasted text names, if there is such a page.

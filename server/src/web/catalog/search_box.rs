@@ -1,10 +1,12 @@
 //! Texts that people paste or type into the search box, read as the intended search.
 //!
 //! A pure function from parameters to parameters: the API is not affected. Links and ids lead to a
-//! page, a file name loses its folder and its ending, "temporada 2" becomes the marker that the
-//! search rules know, and an episode implies its type.
+//! page, a file name loses its folder and its ending, and an episode implies its type.
+//! "temporada 2" may be the marker that the search rules know, or words of a title.
 
-use subcat_engine::{QueryName, RecordId, is_file_ending};
+use std::iter;
+
+use subcat_engine::{QueryName, RecordId, fold, is_file_ending, words as folded_words};
 
 use crate::web::frame::params::Params;
 
@@ -15,6 +17,9 @@ pub(crate) struct BoxReading {
     pub(crate) destination: Option<Destination>,
     /// The parameters of the search.
     pub(crate) params: Params,
+    /// The same with season and episode in words as a marker, or as filters. It is meant unless the
+    /// words are those of a title.
+    pub(crate) marked: Option<Params>,
 }
 
 /// A page that a pasted text names.
@@ -39,8 +44,8 @@ pub(crate) fn has_criterion(params: &Params) -> bool {
 /// Reads the parameters of the catalog. `has_alias` is true if `imdb_id` names a catalog id.
 pub(crate) fn read(params: &Params, has_alias: bool) -> BoxReading {
     let mut reading = BoxReading {
-        destination: None,
         params: params.clone(),
+        ..BoxReading::default()
     };
     let params = &mut reading.params;
     if has_alias {
@@ -60,9 +65,13 @@ pub(crate) fn read(params: &Params, has_alias: bool) -> BoxReading {
         params.set("public_id", &id.to_string());
         reading.destination = Some(Destination::Record(id));
     } else if !text.is_empty() {
-        set_query(file_stem(&text), params);
+        let stem = file_stem(&text);
+        params.set("query", stem);
+        reading.marked = marked(stem, params);
     }
-    imply_type(params);
+    for params in iter::once(&mut reading.params).chain(&mut reading.marked) {
+        imply_type(params);
+    }
     reading
 }
 
@@ -107,35 +116,47 @@ fn file_stem(text: &str) -> &str {
     }
 }
 
-/// Reads season and episode that a text says in words as the marker of the search rules; without
-/// other words, as filters. A marker, and the name of a release, stay unchanged.
-fn set_query(text: &str, params: &mut Params) {
-    params.set("query", text);
+/// The parameters with season and episode that a text says in words as the marker of the search
+/// rules; without other words, as filters. `None` for a text with this marker or another, and for
+/// the name of a release.
+fn marked(text: &str, params: &Params) -> Option<Params> {
     let name = QueryName::parse(text);
-    let Some((season, episode)) = name.season_and_episode() else {
-        return;
-    };
+    let (season, episode) = name.season_and_episode()?;
     let (title, tail) = (name.title(), name.tail().join(" "));
     let words = match (title.as_str(), tail.as_str()) {
         ("", words) | (words, "") => words,
-        _ => return,
+        _ => return None,
     };
     let marker = match episode {
         Some(episode) => format!("S{season:02}E{episode:02}"),
         None => format!("S{season:02}"),
     };
-    if text.to_uppercase().contains(&marker) {
-        return;
+    let folded_marker = marker.to_lowercase();
+    let is_another = |word: &str| is_episode_word(word) && word != folded_marker;
+    if text.to_uppercase().contains(&marker) || folded_words(&fold(text)).any(is_another) {
+        return None;
     }
+    let mut marked = params.clone();
     if words.is_empty() {
-        params.remove("query");
-        params.set("season", &season.to_string());
+        marked.remove("query");
+        marked.set("season", &season.to_string());
         if let Some(episode) = episode {
-            params.set("episode", &episode.to_string());
+            marked.set("episode", &episode.to_string());
         }
-        return;
+    } else {
+        marked.set("query", &format!("{words} {marker}"));
     }
-    params.set("query", &format!("{words} {marker}"));
+    Some(marked)
+}
+
+/// Returns true for a folded word that is a marker.
+fn is_episode_word(word: &str) -> bool {
+    let Some(numbers) = word.strip_prefix('s') else {
+        return false;
+    };
+    let (season, episode) = numbers.split_once('e').unwrap_or((numbers, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    is_number(season) && is_number(episode)
 }
 
 #[cfg(test)]
@@ -145,14 +166,23 @@ mod tests {
     const ID: &str = "69d40d03-2837-540b-87b5-fc2ebf0c1919";
 
     fn check(typed: &[(&str, &str)], expected: &[(&str, &str)]) {
-        let reading = read(&Params::of(typed), true);
+        check_params(&read(&Params::of(typed), true).params, expected);
+    }
+
+    fn check_params(params: &Params, expected: &[(&str, &str)]) {
         for (name, value) in expected {
-            assert_eq!(reading.params.get(name), *value, "{name} of {typed:?}");
+            assert_eq!(params.get(name), *value, "{name} of {expected:?}");
         }
-        let others = reading
-            .params
-            .without(&expected.iter().map(|it| it.0).collect::<Vec<_>>());
-        assert_eq!(others, "", "{typed:?}");
+        let names: Vec<&str> = expected.iter().map(|it| it.0).collect();
+        assert_eq!(params.without(&names), "", "{expected:?}");
+    }
+
+    /// Checks what is meant unless the words are those of a title.
+    fn check_marked(typed: &str, expected: &[(&str, &str)]) {
+        let reading = read(&Params::of(&[("query", typed)]), true);
+        assert_eq!(reading.params.get("query"), typed);
+        let marked = reading.marked.as_ref();
+        check_params(marked.unwrap_or(&Params::default()), expected);
     }
 
     fn check_words(typed: &str, expected: &str) {
@@ -202,23 +232,32 @@ mod tests {
     }
 
     #[test]
-    fn seasons_in_words_become_markers() {
-        check_words("breaking bad temporada 2", "breaking bad S02");
-        check_words("breaking bad season 2", "breaking bad S02");
-        check_words("Season 2 breaking bad", "breaking bad S02");
-        check_words("breaking bad 2ª temporada", "breaking bad S02");
-        check_words("breaking bad 2nd season", "breaking bad S02");
-        check_words("breaking bad segunda temporada", "breaking bad S02");
-        check_words("lost temporada 1, capítulo 3", "lost S01E03");
-        check_words("lost season 1 episode 3", "lost S01E03");
-        check_words("la temporada del miedo", "la temporada del miedo");
-        check_words("star wars episode 3", "star wars episode 3");
-        check_words("lost s01e02", "lost s01e02");
-        check_words("s01e02", "s01e02");
-        check(
-            &[("query", "temporada 2")],
-            &[("season", "2"), ("video_type", "episode")],
-        );
+    fn seasons_in_words_may_be_markers() {
+        for (typed, expected) in [
+            ("breaking bad temporada 2", "breaking bad S02"),
+            ("breaking bad season 2", "breaking bad S02"),
+            ("Season 2 breaking bad", "breaking bad S02"),
+            ("breaking bad 2ª temporada", "breaking bad S02"),
+            ("breaking bad 2nd season", "breaking bad S02"),
+            ("breaking bad segunda temporada", "breaking bad S02"),
+            ("lost temporada 1, capítulo 3", "lost S01E03"),
+            ("lost season 1 episode 3", "lost S01E03"),
+        ] {
+            check_marked(typed, &[("query", expected)]);
+        }
+        let filters = [("season", "2"), ("video_type", "episode")];
+        check_marked("temporada 2", &filters);
+        let filters = [("season", "1"), ("episode", "2"), ("video_type", "episode")];
+        check_marked("1x02", &filters);
+        for typed in [
+            "la temporada del miedo",
+            "star wars episode 3",
+            "lost s01e02",
+            "s01e02",
+            "3x3.Reyes.S01E05",
+        ] {
+            check_marked(typed, &[]);
+        }
     }
 
     #[test]
