@@ -67,6 +67,10 @@ impl Context {
     }
 
     /// The definition of the whole program, for the manual and the completions.
+    #[cfg_attr(
+        not(feature = "packaging"),
+        expect(dead_code, reason = "they are left out")
+    )]
     pub(super) fn program(&self) -> &Command {
         &self.program
     }

@@ -10,6 +10,7 @@ mod check;
 mod clock;
 mod cluster;
 mod compact;
+#[cfg(feature = "packaging")]
 mod completions;
 mod context;
 pub mod demo;
@@ -28,6 +29,7 @@ mod interrupt;
 mod key;
 mod line_batches;
 mod logging;
+#[cfg(feature = "packaging")]
 mod man;
 mod named_files;
 mod output;

@@ -11,9 +11,11 @@ use super::context::{Common, Context};
 use super::error::CommandError;
 use super::subcommand::SubcommandEntry;
 use super::{
-    account, backup, check, clock, cluster, compact, completions, demo, explain, export, file,
-    health, import, key, logging, man, record, reload, restore, serve, stats, top, verify, version,
+    account, backup, check, clock, cluster, compact, demo, explain, export, file, health, import,
+    key, logging, record, reload, restore, serve, stats, top, verify, version,
 };
+#[cfg(feature = "packaging")]
+use super::{completions, man};
 
 /// Every subcommand, in the order of the help.
 static SUBCOMMANDS: &[SubcommandEntry] = &[
@@ -37,7 +39,9 @@ static SUBCOMMANDS: &[SubcommandEntry] = &[
     SubcommandEntry::of::<stats::StatsArguments>(),
     SubcommandEntry::of::<top::TopArguments>(),
     SubcommandEntry::of::<health::HealthArguments>(),
+    #[cfg(feature = "packaging")]
     SubcommandEntry::of::<completions::CompletionsArguments>(),
+    #[cfg(feature = "packaging")]
     SubcommandEntry::of::<man::ManArguments>(),
     SubcommandEntry::of::<version::VersionArguments>(),
 ];
