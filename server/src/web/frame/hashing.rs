@@ -329,15 +329,25 @@ mod tests {
         let pool = HashingPool::start().unwrap();
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock();
+        let (begun, begins) = std::sync::mpsc::channel();
         let waits = || -> Job {
-            let gate = Arc::clone(&gate);
-            Box::new(move |_| drop(gate.lock()))
+            let (gate, begun) = (Arc::clone(&gate), begun.clone());
+            Box::new(move |_| {
+                // Behind the gate nobody listens any more.
+                let _ = begun.send(());
+                drop(gate.lock());
+            })
         };
-        // More than wait: the threads take some of them.
-        let put = (0..threads_count() + PASSWORD_QUEUE_MAX + 1)
-            .filter(|_| pool.queue.put(Applicant::Unknown, waits()).is_ok());
-        assert!(PASSWORD_QUEUE_MAX <= put.count());
-        while pool.queue.put(Applicant::Unknown, waits()).is_ok() {}
+        let put = || pool.queue.put(Applicant::Unknown, waits());
+        for _ in 0..threads_count() {
+            put().unwrap();
+        }
+        // Once every thread waits at the gate, none takes a job that is put now.
+        for _ in 0..threads_count() {
+            begins.recv().unwrap();
+        }
+        assert!((0..PASSWORD_QUEUE_MAX).all(|_| put().is_ok()));
+        assert_eq!(put(), Err(HashingQueueError));
         let refused = control.block_on(pool.verify(Applicant::Unknown, "x", None));
         assert_eq!(refused, Err(HashingQueueError));
         let (reply, answer) = std::sync::mpsc::channel();
