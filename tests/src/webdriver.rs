@@ -12,6 +12,8 @@ use crate::raw::Client;
 /// Paths of the two programs in Debian's packages `chromium` and `chromium-driver`.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const CHROMEDRIVER: &str = "/usr/bin/chromedriver";
+/// Starts of chromedriver, at most.
+const STARTS_MAX: usize = 5;
 
 /// Keys that have no character, as WebDriver writes them.
 pub const TAB: char = '\u{E004}';
@@ -55,6 +57,13 @@ impl Driver {
                  (scripts/setup test does)"
             );
         }
+        let mut starts = (0..STARTS_MAX).filter_map(|_| Self::started());
+        starts.next().expect("chromedriver says its port")
+    }
+
+    /// Starts chromedriver; `None` if it ends before it listens: the port that it found free may be
+    /// another program's by then.
+    fn started() -> Option<Self> {
         let mut process = Command::new(CHROMEDRIVER)
             .arg("--port=0")
             .stdout(Stdio::piped())
@@ -69,11 +78,14 @@ impl Driver {
                 let (_, port) = line.split_once("started successfully on port ")?;
                 port.trim_end_matches('.').parse::<u16>().ok()
             });
-        let port = port.expect("chromedriver says its port");
-        Self {
+        let Some(port) = port else {
+            process.wait().expect("chromedriver ends");
+            return None;
+        };
+        Some(Self {
             process,
             address: SocketAddr::from(([127, 0, 0, 1], port)),
-        }
+        })
     }
 
     /// Opens a browser.

@@ -333,7 +333,7 @@ mod tests {
         let waits = || -> Job {
             let (gate, begun) = (Arc::clone(&gate), begun.clone());
             Box::new(move |_| {
-                // Behind the gate nobody listens any more.
+                // The test may have ended.
                 let _ = begun.send(());
                 drop(gate.lock());
             })
