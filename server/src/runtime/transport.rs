@@ -127,11 +127,14 @@ impl Transport {
     }
 
     /// Queues the bytes that `fill` writes to be sent by the ring, in full. Returns false, without
-    /// calling `fill`, if there is no ring, or sending them now costs less.
+    /// calling `fill`, if there is no ring.
     pub(super) fn send_later(&self, fill: impl FnOnce(&mut Vec<u8>)) -> bool {
         match self {
             Self::Readiness(_) => false,
-            Self::Ring(socket) => socket.send(fill),
+            Self::Ring(socket) => {
+                socket.send(fill);
+                true
+            }
         }
     }
 

@@ -80,8 +80,6 @@ pub(in crate::runtime) struct Ring {
     completion_eventfd: Arc<OwnedFd>,
     /// Waker of the driving task while it is parked. Queueing an entry wakes it.
     parked_driver: Option<Waker>,
-    /// True if the thread slept until the only completion of the last turn.
-    is_alone: bool,
     /// Calls of `io_uring_enter` that failed in a row: the first is logged, and after
     /// [`RING_FAILURES_MAX`] the ring is given up.
     failures_count: usize,
@@ -111,7 +109,6 @@ impl Ring {
             pool: BufferPool::default(),
             completion_eventfd: Arc::new(completion_eventfd),
             parked_driver: None,
-            is_alone: false,
             failures_count: 0,
         })
     }
@@ -214,12 +211,6 @@ impl Ring {
         }
     }
 
-    /// True for the first answer after a sleep that one completion ended. There is none to send
-    /// together with it: an entry and the turn for its completion cost more than a call of its own.
-    pub(super) fn takes_no_send(&mut self) -> bool {
-        std::mem::take(&mut self.is_alone)
-    }
-
     /// Queues bytes to be sent, in full, by the next turn of the ring or before.
     pub(super) fn send(&mut self, slot_idx: usize, bytes: Vec<u8>) {
         let slot = &mut self.slots[slot_idx];
@@ -305,16 +296,13 @@ impl Ring {
         if self.has_work() {
             self.enter(0, EnterFlags::GETEVENTS);
         }
-        let mut completions_count = 0;
+        let mut is_any = false;
         while let Some(completion) = self.next_completion() {
-            completions_count += 1;
+            is_any = true;
             self.complete(&completion);
         }
-        // The waker is still here unless a queued entry woke the driver: the eventfd did.
-        let has_slept = self.parked_driver.take().is_some();
-        self.is_alone = has_slept && completions_count == 1;
         // Deferred work that the kernel began and did not finish signals no eventfd: turn again.
-        completions_count > 0 || self.has_work()
+        is_any || self.has_work()
     }
 
     /// True if a system call would do something: submit, process deferred work, or flush an

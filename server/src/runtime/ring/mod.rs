@@ -3,10 +3,9 @@
 //! A receive is submitted once per connection and completes whenever bytes arrive (multishot), into
 //! buffers that all connections of the worker share. Answers are queued while requests are handled;
 //! one system call submits all of them and returns what has arrived since the last one (deferred
-//! task work). So a busy worker makes one system call for many requests. A worker that one request
-//! woke sends its answer at once. tokio-uring has no multishot and no deferred work: its operations
-//! complete once each and interrupt what runs, which costs more than epoll (`floor --io
-//! tokio-uring`; figures in bench/README.md).
+//! task work). So a busy worker makes one system call for many requests. tokio-uring has neither:
+//! its operations complete once each and interrupt what runs, which costs more than epoll (`floor
+//! --io tokio-uring`; figures in bench/README.md).
 //!
 //! All memory that the kernel is given belongs to this module; the invariant stands at the ring
 //! (`driver.rs`). A thread has one ring, and only that thread uses it.

@@ -56,18 +56,13 @@ impl RingSocket {
     }
 
     /// Queues the bytes that `fill` writes into an empty buffer to be sent in full. No other send
-    /// may be in flight (see [`RingSocket::poll_sent`]). Returns false, without calling `fill`, if
-    /// a system call of its own costs less.
-    pub(in crate::runtime) fn send(&self, fill: impl FnOnce(&mut Vec<u8>)) -> bool {
+    /// may be in flight (see [`RingSocket::poll_sent`]).
+    pub(in crate::runtime) fn send(&self, fill: impl FnOnce(&mut Vec<u8>)) {
         with_ring(|ring| {
-            if ring.takes_no_send() {
-                return false;
-            }
             let mut bytes = ring.pool().take();
             fill(&mut bytes);
             ring.send(self.slot_idx, bytes);
-            true
-        })
+        });
     }
 
     /// Ready once no send is in flight. Errors: the last answer was not sent in full.
