@@ -299,12 +299,17 @@ fn in_turn() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Seed, number of rounds and random numbers of a campaign, by the environment or the short form.
+fn campaign(rounds: u64) -> (u64, u64, Random) {
+    let seed = setting("SUBCAT_CRASH_SEED", 42);
+    let rounds = setting("SUBCAT_CRASH_ROUNDS", rounds);
+    (seed, rounds, Random(seed | 1))
+}
+
 #[test]
 fn killed_at_work_it_keeps_everything_acknowledged() {
     let _turn = in_turn();
-    let seed = setting("SUBCAT_CRASH_SEED", 42);
-    let rounds = setting("SUBCAT_CRASH_ROUNDS", 8);
-    let mut random = Random(seed | 1);
+    let (seed, rounds, mut random) = campaign(8);
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let mut expected = Expected::default();
@@ -325,9 +330,7 @@ fn killed_at_work_it_keeps_everything_acknowledged() {
 #[test]
 fn killed_at_its_first_start_it_opens_all_the_same() {
     let _turn = in_turn();
-    let seed = setting("SUBCAT_CRASH_SEED", 42);
-    let rounds = setting("SUBCAT_CRASH_ROUNDS", 20);
-    let mut random = Random(seed | 1);
+    let (_, rounds, mut random) = campaign(20);
     for round in 0..rounds {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
@@ -384,9 +387,7 @@ fn with_segment(data: &Path) -> Expected {
 #[test]
 fn killed_while_it_heals_it_keeps_everything_acknowledged() {
     let _turn = in_turn();
-    let seed = setting("SUBCAT_CRASH_SEED", 42);
-    let rounds = setting("SUBCAT_CRASH_ROUNDS", 8);
-    let mut random = Random(seed | 1);
+    let (seed, rounds, mut random) = campaign(8);
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let mut expected = with_segment(&data);

@@ -1,5 +1,7 @@
 //! The latest second, behind which time never falls, and clocks that are wrong.
 
+use std::path::Path;
+
 use super::test_support::{after, new_account, new_api_key, now, open};
 use crate::Engine;
 use crate::limits::CLOCK_STEP_SECONDS_MAX;
@@ -13,6 +15,14 @@ use crate::state::{
 
 const DAY: i64 = 86_400;
 const YEAR: i64 = 366 * DAY;
+
+/// An engine whose latest second is that of the test's clock.
+fn opened_now(data: &Path) -> Engine {
+    let engine = open(data);
+    let second = StateEvent::DropExpiredSessions(now());
+    engine.apply(vec![second]).unwrap();
+    engine
+}
 
 fn apply(engine: &Engine, change: Change, at: Timestamp) -> Outcome {
     let mut outcomes = engine.apply(vec![change.into_event("ana", at)]).unwrap();
@@ -122,11 +132,8 @@ fn link(number: u8, expires_at: Timestamp) -> OneTimeLink {
 #[test]
 fn what_is_revoked_by_a_wrong_clock_stays_revoked() {
     let dir = tempfile::tempdir().unwrap();
-    let engine = open(dir.path());
+    let engine = opened_now(dir.path());
     let wrong = after(10 * YEAR);
-    engine
-        .apply(vec![StateEvent::DropExpiredSessions(now())])
-        .unwrap();
     for number in 1..=4 {
         make_key(&engine, number, None);
     }
@@ -151,10 +158,7 @@ fn what_is_revoked_by_a_wrong_clock_stays_revoked() {
 fn a_key_that_is_rolled_without_grace_is_revoked_whatever_the_clock_says() {
     for days in [0, 2, 5, 20, 31, 32, 400] {
         let dir = tempfile::tempdir().unwrap();
-        let engine = open(dir.path());
-        engine
-            .apply(vec![StateEvent::DropExpiredSessions(now())])
-            .unwrap();
+        let engine = opened_now(dir.path());
         make_key(&engine, 1, None);
         let wrong = after(days * DAY);
         roll(&engine, 1, 0, wrong);
@@ -169,10 +173,7 @@ fn a_key_that_is_rolled_without_grace_is_revoked_whatever_the_clock_says() {
 #[test]
 fn a_key_that_is_rolled_after_weeks_goes_on_for_the_chosen_time() {
     let dir = tempfile::tempdir().unwrap();
-    let engine = open(dir.path());
-    engine
-        .apply(vec![StateEvent::DropExpiredSessions(now())])
-        .unwrap();
+    let engine = opened_now(dir.path());
     make_key(&engine, 1, None);
     make_key(&engine, 2, None);
     let weeks = 21 * DAY;

@@ -184,8 +184,9 @@ fn least_recent(
     let waiting = database.second_home.waiting()?;
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
     contents.retain(|stored| {
-        let idle_at = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN);
-        let is_idle = is_due(now, idle_at, SERVED_SECONDS_MIN);
+        // Ahead by seconds: it was served after this run began. By more: the clock was wrong then.
+        let idle_seconds = now.saturating_sub(stored.served_seconds);
+        let is_idle = !(-SERVED_SECONDS_MIN..SERVED_SECONDS_MIN).contains(&idle_seconds);
         let is_known = database.state.has_content(stored.content);
         is_idle && is_known && !waiting.contains(&stored.content)
     });
