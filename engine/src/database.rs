@@ -21,7 +21,7 @@ use crate::limits::{
     AGGREGATE_BYTES_MAX, AGGREGATE_SECONDS_MAX, CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX,
     FRAME_DOWNLOADS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
-use crate::log_rows::{LogPosition, read_position};
+use crate::log_rows::{LogPosition, read_intended, read_position};
 use crate::model::{ContentHash, NodeId, ReleaseId, Timestamp};
 use crate::replication::{
     Attachment, CATALOG_SUM, ChangeLog, Followed, Importer, LocalLog, PendingChange, Replica,
@@ -462,7 +462,18 @@ fn read_positions(catalog: &Store, state: &Store) -> Result<Option<[LogPosition;
         // The position enters the state last, and leaves it first: without it, the directory is in
         // no cluster.
         (_, None) => return Ok(None),
-        (Some(of_catalog), Some(of_state)) => Some([of_catalog, of_state]),
+        (Some(of_catalog), Some(of_state)) => Some([
+            match state.read(read_intended)? {
+                // Killed between the two files. The log before is gone; if it came back, its frames
+                // that were applied would be skipped one by one.
+                Some(intended) if intended == of_catalog.epoch => LogPosition {
+                    epoch: of_state.epoch,
+                    ..of_catalog
+                },
+                _ => of_catalog,
+            },
+            of_state,
+        ]),
         (None, Some(_)) => None,
     };
     let of_one_node = of_both.filter(|[a, b]| (a.node, a.epoch) == (b.node, b.epoch));

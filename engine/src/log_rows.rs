@@ -24,6 +24,8 @@ const POSITION: &[u8] = b"log position";
 const SUM: &[u8] = b"sum";
 /// Row of the number of this node's last start that has appended.
 const START: &[u8] = b"start";
+/// Row of the epoch of the log that this node is about to make.
+const INTENDED: &[u8] = b"intended epoch";
 /// Row of the reason why the shared rows of the file cannot be believed.
 const DOUBT: &[u8] = b"doubt";
 /// Beginning of the row of a node's last beat; the node follows.
@@ -118,6 +120,24 @@ pub(crate) fn read_start(rows: &Rows<'_>) -> Result<Option<u64>> {
     let stored = rows.get(CLUSTER, START)?;
     let stored = stored.and_then(|value| value.try_into().ok());
     Ok(stored.map(u64::from_le_bytes))
+}
+
+/// Notes the epoch of the log that this node is about to make, until it enters that log: it knows
+/// the log for its own then, whatever has interrupted it.
+pub(crate) fn note_intended(rows: &mut Transaction<'_>, epoch: u64) -> Result<()> {
+    rows.put(CLUSTER, INTENDED, &epoch.to_le_bytes())
+}
+
+/// The epoch of the log that this node was about to make, if it has not entered that log.
+pub(crate) fn read_intended(rows: &Rows<'_>) -> Result<Option<u64>> {
+    let stored = rows.get(CLUSTER, INTENDED)?;
+    let stored = stored.and_then(|value| value.try_into().ok());
+    Ok(stored.map(u64::from_le_bytes))
+}
+
+/// Forgets the log that this node was about to make.
+pub(crate) fn forget_intended(rows: &mut Transaction<'_>) -> Result<()> {
+    rows.remove(CLUSTER, INTENDED).map(drop)
 }
 
 /// Notes that shared rows of this file may be lost or older than they were, if it is in a cluster:

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::open::Engine;
 use crate::error::{Error, Result};
-use crate::log_rows::LogPosition;
+use crate::log_rows::{LogPosition, note_intended, read_intended};
 use crate::model::NodeId;
 use crate::replication::{
     self, Attachment, FrameVersions, Log, MonotonicClock, Replica, SnapshotSummary,
@@ -44,6 +44,19 @@ impl Engine {
     /// Identity of this data directory, in a cluster or alone.
     pub fn node(&self) -> NodeId {
         self.database().node
+    }
+
+    /// Remembers the epoch of the log that is about to be made anew, until
+    /// [`Engine::enter_cluster`]: a process that is killed in between has made the log and not
+    /// entered it.
+    pub fn intend_epoch(&self, epoch: u64) -> Result<()> {
+        let state = self.database().state.store();
+        state.write(|rows| note_intended(rows, epoch))
+    }
+
+    /// The epoch of a log that was about to be made, and was not entered.
+    pub fn intended_epoch(&self) -> Result<Option<u64>> {
+        self.database().state.store().read(read_intended)
     }
 
     /// Makes this data directory the beginning of a log with this epoch, which must be empty. The

@@ -11,6 +11,7 @@ use super::cluster_test::{
 use super::test_support::{import, new_account, new_api_key, open, title_of};
 use crate::catalog::SHARED_CATALOG_TABLES;
 use crate::codec::encode_number;
+use crate::log_rows::{LogPosition, put_position};
 use crate::model::{Day, NodeId};
 use crate::replication::{
     Attachment, Beat, BeatPromise, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock,
@@ -201,6 +202,57 @@ fn in_a_log_that_is_made_anew_nobody_has_said_anything() {
     let other = status(&a, 2).unwrap();
     assert_eq!((other.beat_seq, other.beat.applied), (0, 0));
     assert!(a.replica.dismiss(NodeId(2), a.replica.applied()).unwrap());
+}
+
+/// A node that is killed while it makes the log anew knows the new log for its own, also between
+/// its two files, and enters it at the second try.
+#[test]
+fn a_log_that_was_made_and_not_entered_is_known() {
+    for is_half_entered in [false, true] {
+        let (_dir, log, [a, b, _]) = three();
+        b.engine
+            .apply(vec![new_account("eva@example.org")])
+            .unwrap();
+        a.catch_up();
+        a.engine.close().unwrap();
+        let path = a.kill();
+        let engine = open(&path);
+        let before = engine.log_position().unwrap();
+        assert_eq!(engine.intended_epoch().unwrap(), None);
+        engine.intend_epoch(2).unwrap();
+        log.reset(2).unwrap();
+        if is_half_entered {
+            let catalog = engine.database().catalog.store();
+            let position = LogPosition {
+                epoch: 2,
+                seq: 0,
+                digest: 0,
+                ..before
+            };
+            catalog.write(|rows| put_position(rows, &position)).unwrap();
+        }
+        engine.close().unwrap();
+        drop(engine);
+        // Its server says what to do, and no other command than that.
+        let started = start(&path, &log);
+        let refused = started.replica.step().unwrap_err().to_string();
+        assert!(
+            refused.contains("`subcat cluster reseed` again"),
+            "{refused}"
+        );
+        assert!(!refused.contains("join"), "{refused}");
+        let engine = open(&started.kill());
+        assert_eq!(engine.log_position(), Some(before));
+        assert_eq!(engine.intended_epoch().unwrap(), Some(2));
+        engine.enter_cluster(2).unwrap();
+        engine.close().unwrap();
+        drop(engine);
+        let a = start(&path, &log);
+        a.beat();
+        assert_eq!(a.engine.intended_epoch().unwrap(), None);
+        assert_eq!(title_of(&a.engine, 3).unwrap(), "before 3");
+        assert_eq!(a.engine.accounts().all().len(), 2);
+    }
 }
 
 /// A clock that advances by a second at each reading.

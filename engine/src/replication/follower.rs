@@ -10,7 +10,7 @@ use super::frame::{Beat, Departure, Event, LogFrame, digest_of};
 use super::log::{LogEntry, ReadError};
 use super::node_status::NodeStatus;
 use super::read_ahead::ReadAhead;
-use super::shared::{ReplicaShared, another_epoch, must_join_again, unavailable};
+use super::shared::{ReplicaShared, must_join_again, unavailable};
 use super::ticket::EventOutcome;
 use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
 use crate::error::{Error, Result};
@@ -129,7 +129,7 @@ fn decode_frame(shared: &ReplicaShared, entry: &LogEntry) -> Result<LogFrame, St
     let frame = decoded.map_err(|error| format!("entry {} of the log: {error}", entry.seq))?;
     // The log has refused frames that were made for another one.
     if frame.epoch != shared.epoch {
-        return Err(another_epoch(frame.epoch, shared.epoch));
+        return Err(shared.another_epoch(frame.epoch));
     }
     Ok(frame)
 }
@@ -250,7 +250,7 @@ impl Follower {
         let state = state?;
         let seen = self.catalog.seq.max(self.state.seq).max(self.last.seq);
         if state.epoch != shared.epoch {
-            return Err(shared.stop(another_epoch(state.epoch, shared.epoch)));
+            return Err(shared.stop(shared.another_epoch(state.epoch)));
         }
         if state.last < seen {
             let reason = format!(

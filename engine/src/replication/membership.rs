@@ -4,7 +4,8 @@ use super::node_status::unheard_row;
 use crate::catalog::SHARED_CATALOG_TABLES;
 use crate::error::Result;
 use crate::log_rows::{
-    LogPosition, LogProgress, forget_log, last_beats, put_position, put_progress, sum_over,
+    LogPosition, LogProgress, forget_intended, forget_log, last_beats, put_position, put_progress,
+    sum_over,
 };
 use crate::state::{OWN_STATE_ROWS, SHARED_STATE_TABLES, forget_others};
 use crate::store::{RowSum, Store};
@@ -17,7 +18,7 @@ pub(crate) const STATE_SUM: RowSum = sum_over(SHARED_STATE_TABLES, OWN_STATE_ROW
 /// Lets both files follow a log from `position` on.
 ///
 /// The state comes last, in one transaction: without its position a data directory is in no
-/// cluster.
+/// cluster, and with that of the log before, the intended log is still to be entered.
 pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> Result<()> {
     // In an empty log no node has given a beat yet, whatever the one before held.
     let mut beats = Vec::new();
@@ -36,6 +37,7 @@ pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> R
     })?;
     state.write(|rows| {
         rows.start_sum(STATE_SUM)?;
+        forget_intended(rows)?;
         put_progress(rows, &progress)
     })
 }

@@ -16,14 +16,15 @@ use super::node_status::NodeStatus;
 use super::pending_change::PendingChange;
 use super::shared::{
     APPLY_LIMIT, Attachment, Followed, PendingFrame, ReplicaProgress, ReplicaShared, ReplicaStatus,
-    another_epoch, must_join_again, unavailable,
+    must_join_again, unavailable,
 };
 use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, bytes_of, of_state, repeat};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
 use crate::log_rows::{
-    FrameOrigin, LogPosition, last_beats, last_start, note_start, read_doubt, read_start,
+    FrameOrigin, LogPosition, last_beats, last_start, note_start, read_doubt, read_intended,
+    read_start,
 };
 use crate::model::NodeId;
 use crate::state::{StateEvent, TouchedCredentials};
@@ -66,6 +67,7 @@ impl Replica {
             nodes.insert(node, NodeStatus::from_row(node, &stored, heard_at)?);
         }
         let doubt = catalog.read(read_doubt)?.or(state.read(read_doubt)?);
+        let intended_epoch = state.read(read_intended)?;
         // The clock may have been set back: frames of a smaller incarnation would be skipped.
         let start_before = state.read(read_start)?;
         let own_starts = [
@@ -86,6 +88,7 @@ impl Replica {
                 epoch: position.epoch,
                 incarnation,
                 start_before,
+                intended_epoch,
                 versions: attachment.versions,
                 pending: Mutex::default(),
                 applied: AtomicU64::new(position.seq),
@@ -255,7 +258,7 @@ impl Replica {
             match self.shared.log.append(self.shared.epoch, body) {
                 Ok(seq) => return Ok(seq),
                 Err(AppendError::OtherEpoch { epoch }) => {
-                    let problem = another_epoch(epoch, self.shared.epoch);
+                    let problem = self.shared.another_epoch(epoch);
                     return Err(FailedAppend::stopping(problem, is_open));
                 }
                 Err(AppendError::Unavailable(reason)) if !is_open => {

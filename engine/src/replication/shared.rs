@@ -94,6 +94,8 @@ pub(super) struct ReplicaShared {
     pub(super) incarnation: u64,
     /// The last start before this one that has appended, as this data directory knows it.
     pub(super) start_before: Option<u64>,
+    /// Epoch of a log that this node was about to make, and has not entered.
+    pub(super) intended_epoch: Option<u64>,
     /// Own frames that are in the log, or may be, by their number.
     pub(super) pending: Mutex<HashMap<u64, PendingFrame>>,
     /// Number of the last entry that was applied and is shown.
@@ -115,6 +117,29 @@ pub(super) struct ReplicaShared {
 }
 
 impl ReplicaShared {
+    /// The problem that the log has another epoch, 0 for none at all.
+    pub(super) fn another_epoch(&self, epoch: u64) -> String {
+        let followed = self.epoch;
+        if epoch == 0 {
+            return format!(
+                "there is no log of this name, this data directory follows epoch {followed}: check \
+                 cluster.log and cluster.stream; if the log is lost, run `subcat cluster reseed` \
+                 on the node with the highest number, and `subcat cluster join` with an empty data \
+                 directory on the others"
+            );
+        }
+        if self.intended_epoch == Some(epoch) {
+            return "this node has made the log anew, and was interrupted before it entered it: \
+                    stop its server, and run `subcat cluster reseed` again"
+                .to_owned();
+        }
+        format!(
+            "the log has epoch {epoch}, this data directory follows epoch {followed}: check \
+             cluster.log and cluster.stream; if the log was made anew, run `subcat cluster join` \
+             with an empty data directory"
+        )
+    }
+
     /// Stops the replica and fails all waiting callers with `problem`.
     pub(super) fn stop(&self, problem: String) -> Error {
         self.stopped.lock().get_or_insert_with(|| problem.clone());
@@ -167,20 +192,4 @@ pub(super) fn unavailable(error: &ReadError) -> Error {
     Error::LogUnavailable {
         reason: error.reason(),
     }
-}
-
-pub(super) fn another_epoch(epoch: u64, followed: u64) -> String {
-    if epoch == 0 {
-        return format!(
-            "there is no log of this name, this data directory follows epoch {followed}: check \
-             cluster.log and cluster.stream; if the log is lost, run `subcat cluster reseed` on \
-             the node with the highest number, and `subcat cluster join` with an empty data \
-             directory on the others"
-        );
-    }
-    format!(
-        "the log has epoch {epoch}, this data directory follows epoch {followed}: check \
-         cluster.log and cluster.stream; if the log was made anew, run `subcat cluster join` with \
-         an empty data directory"
-    )
 }

@@ -178,7 +178,10 @@ impl Subcommand for ClusterArguments {
             ClusterAction::Init { snapshots } => {
                 let config = context.effective_of_existing()?;
                 let place = SnapshotPlace::of(&config, snapshots)?;
-                context.show(&Reply::of(&init(&config, &place)?), |done| {
+                ensure_unserved(&config.data)?;
+                let log = log_of(&config)?;
+                let done = init(&config, log.as_ref(), &place)?;
+                context.show(&Reply::of(&done), |done| {
                     snapshot_shown("the cluster begins here", done)
                 })
             }
@@ -220,7 +223,9 @@ impl Subcommand for ClusterArguments {
             } => {
                 let config = context.effective_of_existing()?;
                 let place = SnapshotPlace::of(&config, snapshots)?;
-                let done = reseed(&config, &place, lose_entries_after)?;
+                ensure_unserved(&config.data)?;
+                let log = log_of(&config)?;
+                let done = reseed(&config, log.as_ref(), &place, lose_entries_after)?;
                 context.show(&Reply::of(&done), |done| {
                     snapshot_shown("the log is made anew: let the other nodes join again", done)
                 })
@@ -229,10 +234,12 @@ impl Subcommand for ClusterArguments {
     }
 }
 
-fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
-    ensure_unserved(&config.data)?;
-    let log = log_of(config)?;
-    let state = log_state(log.as_ref())?;
+fn init(
+    config: &Config,
+    log: &dyn Log,
+    place: &SnapshotPlace,
+) -> Result<SnapshotWritten, CommandError> {
+    let state = log_state(log)?;
     let engine = open_engine(config)?;
     let begun = engine.log_position();
     // One of an `init` that was interrupted may begin again, with the log that it was to make.
@@ -261,31 +268,38 @@ fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
     if !is_own {
         log.create(epoch).map_err(log_error)?;
     }
-    warn_of_one_copy(log.as_ref());
+    warn_of_one_copy(log);
     Ok(written)
 }
 
 fn reseed(
     config: &Config,
+    log: &dyn Log,
     place: &SnapshotPlace,
     lose_entries_after: Option<u64>,
 ) -> Result<SnapshotWritten, CommandError> {
-    ensure_unserved(&config.data)?;
-    let log = log_of(config)?;
     let engine = open_engine(config)?;
     let Some(position) = engine.log_position() else {
         engine.close()?;
         return Err(ClusterError::InNone(config.data.clone()).into());
     };
-    let state = log_state(log.as_ref())?;
-    if let Err(refused) = ensure_given_up(config, &position, &state, lose_entries_after) {
-        engine.close()?;
-        return Err(refused.into());
-    }
-    let epoch = next_epoch(position.epoch.max(state.epoch), random()?);
-    // The data directory keeps its position until the new log is there.
-    log.reset(epoch).map_err(log_error)?;
-    warn_of_one_copy(log.as_ref());
+    let state = log_state(log)?;
+    // By a `reseed` that was interrupted before the data directory had entered it.
+    let is_made = state.epoch != 0 && engine.intended_epoch()? == Some(state.epoch);
+    let epoch = if is_made {
+        state.epoch
+    } else {
+        if let Err(refused) = ensure_given_up(config, &position, &state, lose_entries_after) {
+            engine.close()?;
+            return Err(refused.into());
+        }
+        let epoch = next_epoch(position.epoch.max(state.epoch), random()?);
+        // The data directory keeps its position until the new log is there.
+        engine.intend_epoch(epoch)?;
+        log.reset(epoch).map_err(log_error)?;
+        epoch
+    };
+    warn_of_one_copy(log);
     let engine = enter(config, engine, epoch)?;
     write_first_snapshot(config, place, &engine)
 }
@@ -582,8 +596,99 @@ fn status_shown(read: &ClusterRead) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use parking_lot::Mutex;
+    use subcat_engine::{AppendError, LogEntry};
+
     use super::*;
     use crate::ops::NodeRead;
+
+    /// A log without entries. The answer to its making is lost: as if the process had been killed.
+    struct LostAnswer(Mutex<LogState>);
+
+    impl LostAnswer {
+        fn make(&self, epoch: u64) -> Result<(), ReadError> {
+            self.0.lock().epoch = epoch;
+            Err(ReadError::Unavailable("cut off".into()))
+        }
+    }
+
+    impl Log for LostAnswer {
+        fn create(&self, epoch: u64) -> Result<(), ReadError> {
+            assert_eq!(self.0.lock().epoch, 0, "it is made once");
+            self.make(epoch)
+        }
+
+        fn reset(&self, epoch: u64) -> Result<(), ReadError> {
+            self.make(epoch)
+        }
+
+        fn state(&self) -> Result<LogState, ReadError> {
+            Ok(*self.0.lock())
+        }
+
+        fn append(&self, _: u64, _: &[u8]) -> Result<u64, AppendError> {
+            Err(AppendError::NoLog)
+        }
+
+        fn read(&self, _: u64, _: usize) -> Result<Vec<LogEntry>, ReadError> {
+            Ok(Vec::new())
+        }
+
+        fn wait(&self, _: u64, _: Duration) {}
+
+        fn truncate(&self, _: u64) -> Result<(), ReadError> {
+            Ok(())
+        }
+    }
+
+    /// `init` and `reseed` that are ended when their log is made complete at the next try, and
+    /// leave a log that is made by another node in the meantime.
+    #[test]
+    fn a_log_that_was_made_is_entered_by_the_next_try() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = Config {
+            data: dir.path().join("data"),
+            ..Config::default()
+        };
+        let folder = dir.path().join("snapshots");
+        let place = SnapshotPlace::of(&config, Some(folder)).unwrap();
+        let nothing = LogState {
+            epoch: 0,
+            oldest: 1,
+            last: 0,
+        };
+        let log = LostAnswer(Mutex::new(nothing));
+        let epoch = || log.0.lock().epoch;
+        let entered = || {
+            let engine = open_engine(&config).unwrap();
+            let position = engine.log_position().unwrap();
+            engine.close().unwrap();
+            (position.epoch, position.seq)
+        };
+        init(&config, &log, &place).unwrap_err();
+        let made = epoch();
+        init(&config, &log, &place).unwrap();
+        assert_eq!((epoch(), entered()), (made, (made, 0)));
+        let again = |lose| reseed(&config, &log, &place, lose);
+        again(Some(0)).unwrap_err();
+        let anew = epoch();
+        assert!(made < anew, "{made} {anew}");
+        assert_eq!(entered(), (made, 0));
+        // Another node does the same, and is first: its log stays.
+        log.0.lock().epoch = anew + 1;
+        let refused = match again(None).unwrap_err() {
+            CommandError::Failed(error) => error.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert!(refused.contains("is of another cluster"), "{refused}");
+        assert_eq!((epoch(), entered()), (anew + 1, (made, 0)));
+        log.0.lock().epoch = anew;
+        let written = again(None).unwrap();
+        assert_eq!((epoch(), entered()), (anew, (anew, 0)));
+        assert_eq!(written.epoch, anew);
+    }
 
     #[test]
     fn rows_that_were_not_compared_are_not_called_the_same() {
