@@ -4,8 +4,9 @@ use std::fs::{read_dir, read_link};
 use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use subcat_engine::{DraftValue, FileKind, RecordDraft, ReleaseId, Role};
+use subcat_engine::{DraftValue, FileKind, RecordDraft, ReleaseId, Role, StoreKind, Variant};
 use subcat_server::runtime::{ControlHandle, WorkKind};
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::Client;
@@ -19,6 +20,8 @@ const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
 const ID: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab";
 const PACK: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ac";
+/// Time in which something must have happened on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 const SRT: &[u8] = b"1\r\n00:00:01,000 --> 00:00:02,000\r\n\xBFQu\xE9?\r\n\r\n";
 
 /// A portal with more records, their source, and a reader.
@@ -138,19 +141,67 @@ fn pages_that_wait_for_a_decoder_hold_no_descriptor() {
         client
     };
     let waiting: Vec<Client> = paths.map(ask).collect();
-    let mut most = 0;
-    // Behind these, most have begun to wait.
-    for _ in 0..200 {
-        for kind in [WorkKind::Pages, WorkKind::Opening] {
-            subcat_engine::block_on(control.run(kind, || ())).expect("it runs");
-        }
-        most = most.max(open_blobs());
+    run_behind(control, &[WorkKind::Pages, WorkKind::Opening]);
+    // Those that are just about to wait close theirs.
+    let until = Instant::now() + PATIENCE;
+    while FILES_COUNT as usize / 2 <= open_blobs() {
+        assert!(Instant::now() < until, "{} are open", open_blobs());
+        std::thread::yield_now();
     }
     drop(held);
     for mut client in waiting {
         assert_eq!(client.read_answer(false).status, 200);
     }
-    assert!(most < FILES_COUNT as usize / 2, "{most} were open");
+}
+
+/// Runs no-ops of these kinds: behind them, most of what was asked for has begun.
+fn run_behind(control: &ControlHandle, kinds: &[WorkKind]) {
+    for _ in 0..200 {
+        for kind in kinds {
+            subcat_engine::block_on(control.run(*kind, || ())).expect("it runs");
+        }
+    }
+}
+
+/// A file that leaves this machine while its look waits for a decoder is fetched again.
+#[test]
+fn a_look_at_a_file_that_leaves_meanwhile_is_one_at_the_file_fetched_again() {
+    let upstream = Upstream::start();
+    let portal = Portal::open(|config| {
+        config.store = StoreKind::Redb;
+        config.is_catalog_public = true;
+        config.upstream.url = Some(upstream.url());
+    });
+    portal.import(vec![film(ID, "Faro", 2004, "r1")]);
+    upstream.give("r1", zip_of(&[("uno.srt", SRT)]));
+    let files = portal.service().engine.files();
+    files.keep_open(1);
+    let release = |name| ReleaseId::parse(name).expect("a release");
+    let stored = files.store_file(&release("other"), SRT, FileKind::Srt, None);
+    stored.expect("it is stored");
+    let cached = |name| files.cached_file(&release(name));
+    let control = &portal.service().control;
+    let held = hold_decoders(control);
+    let mut client = Client::connect(portal.address());
+    client.send(format!(
+        "GET /catalog/{ID}/look HTTP/1.1\r\nHost: test\r\n\r\n"
+    ));
+    while cached("r1").is_none() {
+        std::thread::yield_now();
+    }
+    // It has been opened once then, as a rule.
+    run_behind(control, &[WorkKind::Storing, WorkKind::Opening]);
+    let other = cached("other").expect("it was stored");
+    // It takes the only place of an open file.
+    let opened = files.blob(&other, Variant::Identity).expect("it is here");
+    let content = cached("r1").expect("it was fetched").content.to_string();
+    let folder = portal.service().config().data.join("blobs");
+    std::fs::remove_file(folder.join(&content[..2]).join(&content)).expect("it is there");
+    drop((opened, held));
+    let answer = client.read_answer(false);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(answer.text().contains("¿Qué?"), "{}", answer.text());
+    assert_eq!(upstream.asked_count(), 2);
 }
 
 #[test]

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::{
-    Blob, CachedFile, Doc, FileKind, LanguageTerm, RecordId, ReleaseId, Snapshot, Variant,
+    CachedFile, Doc, Error, FileKind, LanguageTerm, RecordId, ReleaseId, Snapshot, Variant,
     listed_numbers,
 };
 
 use super::record_view::RecordView;
 use crate::api::open_file;
+use crate::cache::OpenFile;
 use crate::files::{CueLook, NamedSize, NamesLook, archive_cues, archive_names, first_cues};
 use crate::limits::{LOOK_CUES_MAX, LOOK_LINKS_BYTES_MAX, RECORD_CUES_MAX};
 use crate::runtime::WorkKind;
@@ -118,30 +119,44 @@ impl StoredFile {
 pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.reader()?;
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
-    let site = &request.site;
-    let opened = open_file(&site.service, &site.files.variants, id).await;
-    let (file, open) = opened.map_err(|error| PageError::File(error.into()))?;
+    let (file, open) = opened(request, id).await?;
     // It is opened again: what waits for a decoder holds no descriptor.
     drop(open);
     // As many unpack at once as decoders may.
+    let looked = request.blocking(WorkKind::Decoding, move |request| {
+        let files = request.site.service.engine.files();
+        match files.blob(&file, Variant::Identity) {
+            Ok(Some(blob)) => look_page(request, id, file.kind, blob.bytes()).map(Some),
+            Ok(None) | Err(Error::Corrupt { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    });
+    if let Some(page) = looked.await? {
+        return Ok(page);
+    }
+    // Evicted or lost while it waited: it is fetched again, and stays open.
+    let (file, open) = opened(request, id).await?;
     request
         .blocking(WorkKind::Decoding, move |request| {
-            let files = request.site.service.engine.files();
-            let blob = files.blob(&file, Variant::Identity)?;
-            let blob = blob.ok_or(PageError::NotFound)?;
-            look_page(request, id, file.kind, &blob)
+            look_page(request, id, file.kind, open.bytes())
         })
         .await
 }
 
-fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, blob: &Blob) -> PageResult {
+/// The file of a record, fetched if it is not here.
+async fn opened(request: &WebRequest, id: RecordId) -> Result<(CachedFile, OpenFile), PageError> {
+    let site = &request.site;
+    let opened = open_file(&site.service, &site.files.variants, id).await;
+    opened.map_err(|error| PageError::File(error.into()))
+}
+
+fn look_page(request: &WebRequest, id: RecordId, kind: FileKind, content: &[u8]) -> PageResult {
     let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let hit = RecordView::new(request, &snapshot, &doc)?;
     let language = snapshot.language_of(&doc)?;
     let language = language.map_or(String::new(), LanguageTerm::primary);
     snapshot.ensure_not_truncated()?;
-    let content = blob.bytes();
     let look = archive_names(content, kind);
     let text = shown_text(request.query.get("text"), &look)?;
     let NamesLook { files, is_cut } = look;
