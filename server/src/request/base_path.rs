@@ -1,7 +1,10 @@
 //! The base path: the path of the public URL, where a proxy mounts the service.
 
+use percent_encoding::percent_decode_str;
+
 /// The path without `base`, if it is below it; else the whole path, because a proxy may have taken
-/// the base away. Slashes are merged before and within the base.
+/// the base away. Slashes are merged before and within the base, and its segments are compared
+/// decoded (API.md, 2.2).
 ///
 /// `base` is empty, or a slash and segments without a slash at the end.
 ///
@@ -13,11 +16,13 @@
 pub fn without_base<'a>(path: &'a str, base: &str) -> &'a str {
     let mut rest = path;
     for segment in base.split('/').filter(|segment| !segment.is_empty()) {
-        let below = rest.trim_start_matches('/').strip_prefix(segment);
-        match below {
-            Some(below) if below.is_empty() || below.starts_with('/') => rest = below,
-            _ => return path,
+        let trimmed = rest.trim_start_matches('/');
+        let end = trimmed.find('/').unwrap_or(trimmed.len());
+        let (first, below) = trimmed.split_at(end);
+        if first != segment && !percent_decode_str(first).eq(percent_decode_str(segment)) {
+            return path;
         }
+        rest = below;
     }
     if rest.is_empty() { "/" } else { rest }
 }
@@ -39,6 +44,11 @@ mod tests {
         check("/media/subs/keys", "/media/subs", "/keys");
         check("/media/keys", "/media/subs", "/media/keys");
         check("/subsonic", "/subs", "/subsonic");
+        check("/s%75bs/k%65ys", "/subs", "/k%65ys");
+        check("/subs%2Fkeys", "/subs", "/subs%2Fkeys");
+        check("/subt%c3%adtulos/keys", "/subt%C3%ADtulos", "/keys");
+        check("/subt\u{ed}tulos/keys", "/subt%C3%ADtulos", "/keys");
+        check("/%", "/subs", "/%");
         check("/keys", "/subs", "/keys");
     }
 }

@@ -252,7 +252,11 @@ fn nginx_serves_through_the_snippet() {
         away.ends_with(r#"{"detail":"Service Unavailable"}"#),
         "{away}"
     );
-    curl(&[], &format!("{base}/a/{key}/manifest.json"));
+    let away = curl(&[], &format!("{base}/a/{key}/manifest.json"));
+    assert!(away.starts_with("HTTP/2 503"), "{away}");
+    assert!(away.contains("content-type: application/json"), "{away}");
+    let body = r#"{"detail":"Service Unavailable","error":"Service Unavailable"}"#;
+    assert!(away.ends_with(body), "{away}");
     for log in ["access.log", "error.log"] {
         let text = std::fs::read_to_string(dir.join(log)).unwrap();
         assert!(text.contains("/api/health"), "{log}: {text}");

@@ -135,6 +135,7 @@ fn the_api_answers_at_the_root_and_below_the_base() {
         "/api/health",
         "/tools/subs/api/health",
         "//tools//subs/api//health/",
+        "/t%6fols/su%62s/%61pi/health",
     ] {
         assert_eq!(client.get(path, None).status, 200, "{path}");
     }

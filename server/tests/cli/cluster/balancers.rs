@@ -244,7 +244,11 @@ fn requests_of_a_key_go_to_one_node(program: &str) {
     });
     all_are_answered(&balancer, &cluster, &keys, 2);
     let dir = cluster.nodes[0].path(program);
-    addresses_are_answered_and_not_logged(&balancer, &address, &dir);
+    for _ in 0..6 {
+        let answer = get(&balancer.address, &address, None);
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+    address_is_not_logged(&address, &dir);
     proxy.repair();
     cluster.wait_for_keys(2);
     wait("its keys go there again", || {
@@ -254,6 +258,11 @@ fn requests_of_a_key_go_to_one_node(program: &str) {
     cluster.nodes[1].kill_server();
     all_are_answered(&balancer, &cluster, &keys, 1);
     no_node_is_left(&balancer, &mut cluster, &keys);
+    let answer = get(&balancer.address, &address, None);
+    assert_eq!(answer.status, 503, "{answer:?}");
+    let head = answer.head.to_ascii_lowercase();
+    assert!(head.contains("content-type: application/json"), "{head}");
+    address_is_not_logged(&address, &dir);
 }
 
 /// Makes a key that stands in paths, and that all nodes know.
@@ -268,13 +277,8 @@ fn new_address(cluster: &Cluster) -> String {
     path
 }
 
-/// A request with a key in its path is answered while a node accepts none, and no file of the
-/// balancer holds it.
-fn addresses_are_answered_and_not_logged(balancer: &Balancer, address: &str, dir: &Path) {
-    for _ in 0..6 {
-        let answer = get(&balancer.address, address, None);
-        assert_eq!(answer.status, 200, "{answer:?}");
-    }
+/// Asserts that no file of the balancer holds a path with a key.
+fn address_is_not_logged(address: &str, dir: &Path) {
     for file in std::fs::read_dir(dir).unwrap() {
         let file = file.unwrap().path();
         let text = std::fs::read(&file).unwrap_or_default();
