@@ -25,14 +25,14 @@ pub(super) fn named<T: Copy + PartialEq>(value: T, names: &[(&str, T)]) -> Value
     json!(name.map(|(name, _)| *name))
 }
 
-/// A number between two others, both included.
-pub(super) fn number<T: Copy + FromStr + PartialOrd>(text: &str, min: T, max: T) -> Option<T> {
-    let number: T = text.parse().ok()?;
-    if min <= number && number <= max {
-        Some(number)
-    } else {
-        None
-    }
+/// A value that is read as its type reads it.
+pub(super) fn parsed<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// Reads a number between two others, both included.
+pub(super) fn number<T: Copy + FromStr + PartialOrd>(min: T, max: T) -> impl Fn(&str) -> Option<T> {
+    move |text| parsed(text).filter(|number| min <= *number && *number <= max)
 }
 
 /// A number of bytes, with an optional unit of KiB, MiB or GiB.

@@ -1,10 +1,10 @@
 //! Every setting: its value in [`Config`], its default, and its entry in the table.
 //!
 //! A new setting is edited here only: a field, its default, and an entry with its name, its allowed
-//! values, and the functions that read and show it.
+//! values, and the function that reads it.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
@@ -14,7 +14,7 @@ use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, StoreKind};
 
 use super::cluster_settings::{ClusterSettings, log_address, node_name, stream_name};
 use super::listen_address::ListenAddress;
-use super::parse::{bytes, choose, named, networks, number, put, upstream_url};
+use super::parse::{bytes, choose, named, networks, number, parsed, put, upstream_url};
 use super::public_url::public_url;
 use super::s3_settings::{S3Settings, access_word, bucket, endpoint};
 use super::secret::{Secrets, hidden, without_password};
@@ -226,6 +226,7 @@ const ADDRESS: &str = "an IP address with a port, such as 127.0.0.1:8080 or [::1
 const LISTEN_ADDRESS: &str = "an IP address with a port, such as 127.0.0.1:8080, or unix: with an \
                               absolute path";
 const COUNT: &str = "a whole number from 1 to 4294967295";
+const MILLION: &str = "a whole number from 1 to 1000000";
 const SECONDS: &str = "a whole number of seconds from 1 to 86400";
 const SECONDS_OR_ZERO: &str = "a whole number of seconds from 0 to 86400";
 const BYTES: &str = "a number of bytes from 1 to 1 GiB, such as 10485760 or 10 MiB";
@@ -233,6 +234,28 @@ const BYTES_OR_ZERO: &str = "a number of bytes, 0 or more, such as 67108864 or 6
 const NETWORKS: &str = "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1, without \
                         bits behind their prefix and not /0";
 const SWITCH: &str = "true or false";
+
+/// An entry of the table: the time at which a change takes effect, the name, the place in
+/// [`Config`], the values that are allowed, and the function that reads one. A choice has the names
+/// of its values in the place of the last two.
+macro_rules! setting {
+    ($applies:ident $name:literal: $($field:ident).+ one of $names:ident, $allowed:expr) => {
+        $applies(
+            $name,
+            $allowed,
+            |c, v| put(&mut c.$($field).+, choose(v, &$names)),
+            |c| named(c.$($field).+, &$names),
+        )
+    };
+    ($applies:ident $name:literal: $($field:ident).+, $allowed:expr, $read:expr) => {
+        $applies(
+            $name,
+            $allowed,
+            |c, v| put(&mut c.$($field).+, ($read)(v)),
+            |c| json!(c.$($field).+),
+        )
+    };
+}
 
 /// Every setting, in display order.
 pub(super) static SETTINGS: &[Setting] = &[
@@ -250,215 +273,68 @@ pub(super) static SETTINGS: &[Setting] = &[
     at_start(
         "listen",
         LISTEN_ADDRESS,
-        |c, v| put(&mut c.listen, v.parse().ok()),
+        |c, v| put(&mut c.listen, parsed(v)),
         |c| json!(c.listen.to_string()),
     ),
-    at_start(
-        "admin",
-        ADDRESS,
-        |c, v| put(&mut c.admin, v.parse().ok()),
-        |c| json!(c.admin),
-    ),
-    at_start(
-        "store",
-        "redb or memory",
-        |c, v| put(&mut c.store, choose(v, &STORES)),
-        |c| named(c.store, &STORES),
-    ),
-    at_reload(
-        "public_url",
-        "http:// or https:// with a host, perhaps a path, or nothing",
-        |c, v| put(&mut c.public_url, public_url(v)),
-        |c| json!(c.public_url),
-    ),
-    at_reload(
-        "trusted_proxies",
-        NETWORKS,
-        |c, v| put(&mut c.trusted_proxies, networks(v)),
-        |c| json!(c.trusted_proxies),
-    ),
-    at_start(
-        "workers",
-        "a whole number from 1 to 1024",
-        |c, v| put(&mut c.workers, number(v, 1, 1024)),
-        |c| json!(c.workers),
-    ),
-    at_start(
-        "io",
-        "auto, io_uring or epoll",
-        |c, v| put(&mut c.io, choose(v, &IOS)),
-        |c| named(c.io, &IOS),
-    ),
-    at_reload(
-        "connections.max",
-        "a whole number from 1 to 1000000",
-        |c, v| put(&mut c.connections.max, number(v, 1, 1_000_000)),
-        |c| json!(c.connections.max),
-    ),
-    at_reload(
-        "connections.max_per_address",
-        "a whole number from 1 to 1000000",
-        |c, v| put(&mut c.connections.max_per_address, number(v, 1, 1_000_000)),
-        |c| json!(c.connections.max_per_address),
-    ),
-    at_reload(
-        "rate_limit.requests",
-        COUNT,
-        |c, v| put(&mut c.rate_limit.api_key.requests, v.parse().ok()),
-        |c| json!(c.rate_limit.api_key.requests),
-    ),
-    at_reload(
-        "rate_limit.window_seconds",
-        SECONDS,
-        |c, v| {
-            let seconds = number::<u32>(v, 1, 86_400)?.try_into().ok();
-            put(&mut c.rate_limit.api_key.window_seconds, seconds)
-        },
-        |c| json!(c.rate_limit.api_key.window_seconds),
-    ),
-    at_reload(
-        "rate_limit.address_requests",
-        COUNT,
-        |c, v| put(&mut c.rate_limit.address_requests, v.parse().ok()),
-        |c| json!(c.rate_limit.address_requests),
-    ),
-    at_reload(
-        "rate_limit.anonymous_requests",
-        COUNT,
-        |c, v| put(&mut c.rate_limit.anonymous_requests, v.parse().ok()),
-        |c| json!(c.rate_limit.anonymous_requests),
-    ),
-    at_reload(
-        "rate_limit.account_factor",
-        "a whole number from 0 to 1000",
-        |c, v| put(&mut c.rate_limit.account_factor, number(v, 0, 1_000)),
-        |c| json!(c.rate_limit.account_factor),
-    ),
-    at_start(
-        "cache.search_bytes",
-        BYTES_OR_ZERO,
-        |c, v| put(&mut c.cache_search_bytes, bytes(v)),
-        |c| json!(c.cache_search_bytes),
-    ),
-    at_reload(
-        "disk.reserve_bytes",
+    setting!(at_start "admin": admin, ADDRESS, parsed),
+    setting!(at_start "store": store one of STORES, "redb or memory"),
+    setting!(at_reload "public_url": public_url,
+        "http:// or https:// with a host, perhaps a path, or nothing", public_url),
+    setting!(at_reload "trusted_proxies": trusted_proxies, NETWORKS, networks),
+    setting!(at_start "workers": workers, "a whole number from 1 to 1024", number(1, 1024)),
+    setting!(at_start "io": io one of IOS, "auto, io_uring or epoll"),
+    setting!(at_reload "connections.max": connections.max, MILLION, number(1, 1_000_000)),
+    setting!(at_reload "connections.max_per_address": connections.max_per_address, MILLION,
+        number(1, 1_000_000)),
+    setting!(at_reload "rate_limit.requests": rate_limit.api_key.requests, COUNT, parsed),
+    setting!(at_reload "rate_limit.window_seconds": rate_limit.api_key.window_seconds, SECONDS,
+        |v: &str| NonZeroU32::new(number(1, 86_400)(v)?)),
+    setting!(at_reload "rate_limit.address_requests": rate_limit.address_requests, COUNT, parsed),
+    setting!(at_reload "rate_limit.anonymous_requests": rate_limit.anonymous_requests, COUNT,
+        parsed),
+    setting!(at_reload "rate_limit.account_factor": rate_limit.account_factor,
+        "a whole number from 0 to 1000", number(0, 1_000)),
+    setting!(at_start "cache.search_bytes": cache_search_bytes, BYTES_OR_ZERO, bytes),
+    setting!(at_reload "disk.reserve_bytes": disk_reserve_bytes,
         "a number of bytes, 48 MiB or more, such as 268435456 or 1 GiB",
-        |c, v| {
-            let reserve = bytes(v).filter(|bytes| FREE_BYTES_MIN <= *bytes as u64);
-            put(&mut c.disk_reserve_bytes, reserve)
-        },
-        |c| json!(c.disk_reserve_bytes),
-    ),
-    at_reload(
-        "files.cache_bytes",
-        "a number of bytes, such as 107374182400 or 100 GiB, or 0 to keep every file",
-        |c, v| put(&mut c.files_cache_bytes, bytes(v)),
-        |c| json!(c.files_cache_bytes),
-    ),
-    at_start(
-        "files.s3.endpoint",
-        "http:// or https:// with a host and no path, or nothing",
-        |c, v| put(&mut c.files_s3.endpoint, endpoint(v)),
-        |c| json!(c.files_s3.endpoint),
-    ),
-    at_start(
-        "files.s3.bucket",
-        "the name of a bucket (3 to 63 of a-z, 0-9, - and .), or nothing",
-        |c, v| put(&mut c.files_s3.bucket, bucket(v)),
-        |c| json!(c.files_s3.bucket),
-    ),
-    at_start(
-        "files.s3.region",
-        "the name of a region, such as us-east-1",
-        |c, v| put(&mut c.files_s3.region, access_word(v).flatten()),
-        |c| json!(c.files_s3.region),
-    ),
-    at_start(
-        "files.s3.access_key",
-        "an access key, or nothing",
-        |c, v| put(&mut c.files_s3.access_key, access_word(v)),
-        |c| json!(c.files_s3.access_key),
-    )
+        |v| bytes(v).filter(|count| FREE_BYTES_MIN <= *count as u64)),
+    setting!(at_reload "files.cache_bytes": files_cache_bytes,
+        "a number of bytes, such as 107374182400 or 100 GiB, or 0 to keep every file", bytes),
+    setting!(at_start "files.s3.endpoint": files_s3.endpoint,
+        "http:// or https:// with a host and no path, or nothing", endpoint),
+    setting!(at_start "files.s3.bucket": files_s3.bucket,
+        "the name of a bucket (3 to 63 of a-z, 0-9, - and .), or nothing", bucket),
+    setting!(at_start "files.s3.region": files_s3.region,
+        "the name of a region, such as us-east-1", |v| access_word(v).flatten()),
+    setting!(at_start "files.s3.access_key": files_s3.access_key,
+        "an access key, or nothing", access_word)
     .secret(),
-    at_start(
-        "files.s3.secret_key",
-        "the secret of the access key, or nothing",
-        |c, v| put(&mut c.files_s3.secret_key, access_word(v)),
-        |c| json!(c.files_s3.secret_key),
-    )
+    setting!(at_start "files.s3.secret_key": files_s3.secret_key,
+        "the secret of the access key, or nothing", access_word)
     .secret(),
-    at_start(
-        "cluster.log",
-        "nats:// or postgres:// with one or more hosts, or nothing",
-        |c, v| put(&mut c.cluster.log, log_address(v)),
-        |c| json!(c.cluster.log),
-    )
+    setting!(at_start "cluster.log": cluster.log,
+        "nats:// or postgres:// with one or more hosts, or nothing", log_address)
     .secret(),
-    at_start(
-        "cluster.stream",
-        "a name of 1 to 32 of a-z, 0-9, - and _",
-        |c, v| put(&mut c.cluster.stream, stream_name(v)),
-        |c| json!(c.cluster.stream),
-    ),
-    at_start(
-        "cluster.node",
-        "a name of 1 to 32 of a-z, 0-9, - and _, or nothing",
-        |c, v| put(&mut c.cluster.node, node_name(v)),
-        |c| json!(c.cluster.node),
-    ),
-    at_start(
-        "cluster.auth_max_stale_seconds",
+    setting!(at_start "cluster.stream": cluster.stream,
+        "a name of 1 to 32 of a-z, 0-9, - and _", stream_name),
+    setting!(at_start "cluster.node": cluster.node,
+        "a name of 1 to 32 of a-z, 0-9, - and _, or nothing", node_name),
+    setting!(at_start "cluster.auth_max_stale_seconds": cluster.auth_max_stale_seconds,
         "a number of seconds from 6 to 86400, or 0 for no end",
-        |c, v| {
-            let seconds: u32 = number(v, 0, 86_400)?;
-            let is_allowed = seconds == 0 || 6 <= seconds;
-            put(
-                &mut c.cluster.auth_max_stale_seconds,
-                is_allowed.then_some(seconds),
-            )
-        },
-        |c| json!(c.cluster.auth_max_stale_seconds),
-    ),
-    at_reload(
-        "upstream.url",
-        "an http:// or https:// address with {source_release_id} after its host",
-        |c, v| put(&mut c.upstream.url, upstream_url(v)),
-        |c| json!(c.upstream.url),
-    )
+        |v: &str| number(0, 86_400)(v).filter(|seconds| *seconds == 0 || 6 <= *seconds)),
+    setting!(at_reload "upstream.url": upstream.url,
+        "an http:// or https:// address with {source_release_id} after its host", upstream_url)
     .secret(),
-    at_reload(
-        "upstream.connect_seconds",
-        SECONDS,
-        |c, v| put(&mut c.upstream.connect_seconds, number(v, 1, 86_400)),
-        |c| json!(c.upstream.connect_seconds),
-    ),
-    at_reload(
-        "upstream.timeout_seconds",
-        SECONDS,
-        |c, v| put(&mut c.upstream.timeout_seconds, number(v, 1, 86_400)),
-        |c| json!(c.upstream.timeout_seconds),
-    ),
-    at_reload(
-        "upstream.max_bytes",
-        BYTES,
-        |c, v| {
-            let is_allowed = |n: &usize| (1..=BLOB_BYTES_MAX).contains(&(*n as u64));
-            put(&mut c.upstream.max_bytes, bytes(v).filter(is_allowed))
-        },
-        |c| json!(c.upstream.max_bytes),
-    ),
-    at_reload(
-        "upstream.concurrency",
-        "a whole number from 1 to 10000",
-        |c, v| put(&mut c.upstream.concurrency, number(v, 1, 10_000)),
-        |c| json!(c.upstream.concurrency),
-    ),
-    at_reload(
-        "upstream.failure_ttl_seconds",
-        SECONDS_OR_ZERO,
-        |c, v| put(&mut c.upstream.failure_ttl_seconds, number(v, 0, 86_400)),
-        |c| json!(c.upstream.failure_ttl_seconds),
-    ),
+    setting!(at_reload "upstream.connect_seconds": upstream.connect_seconds, SECONDS,
+        number(1, 86_400)),
+    setting!(at_reload "upstream.timeout_seconds": upstream.timeout_seconds, SECONDS,
+        number(1, 86_400)),
+    setting!(at_reload "upstream.max_bytes": upstream.max_bytes, BYTES,
+        |v| bytes(v).filter(|count| (1..=BLOB_BYTES_MAX).contains(&(*count as u64)))),
+    setting!(at_reload "upstream.concurrency": upstream.concurrency,
+        "a whole number from 1 to 10000", number(1, 10_000)),
+    setting!(at_reload "upstream.failure_ttl_seconds": upstream.failure_ttl_seconds,
+        SECONDS_OR_ZERO, number(0, 86_400)),
     at_reload(
         "auth.expired_status",
         "401 or 403",
@@ -468,80 +344,25 @@ pub(super) static SETTINGS: &[Setting] = &[
             ExpiredStatus::Forbidden => json!(403),
         },
     ),
-    at_reload(
-        "accounts.registration",
-        "open or closed",
-        |c, v| put(&mut c.accounts.registration, choose(v, &REGISTRATIONS)),
-        |c| named(c.accounts.registration, &REGISTRATIONS),
-    ),
-    at_reload(
-        "accounts.keys_max",
-        "a whole number from 1 to 1000",
-        |c, v| put(&mut c.accounts.keys_max, number(v, 1, ACTIVE_KEYS_MAX)),
-        |c| json!(c.accounts.keys_max),
-    ),
-    at_reload(
-        "accounts.admin_totp",
-        "optional or required",
-        |c, v| {
-            put(
-                &mut c.accounts.is_admin_totp_required,
-                choose(v, &ADMIN_TOTP),
-            )
-        },
-        |c| named(c.accounts.is_admin_totp_required, &ADMIN_TOTP),
-    ),
-    at_reload(
-        "web.catalog",
-        "accounts or public",
-        |c, v| put(&mut c.is_catalog_public, choose(v, &CATALOG_READERS)),
-        |c| named(c.is_catalog_public, &CATALOG_READERS),
-    ),
-    at_start(
-        "compat.imdb_id_alias",
-        SWITCH,
-        |c, v| put(&mut c.compat.imdb_id_alias, v.parse().ok()),
-        |c| json!(c.compat.imdb_id_alias),
-    ),
-    at_start(
-        "compat.null_strings",
-        "null or empty",
-        |c, v| put(&mut c.compat.empty_null_strings, choose(v, &NULL_STRINGS)),
-        |c| named(c.compat.empty_null_strings, &NULL_STRINGS),
-    ),
-    at_reload(
-        "log.access",
-        "off, sampled or all",
-        |c, v| put(&mut c.log.access, choose(v, &ACCESS_LOGS)),
-        |c| named(c.log.access, &ACCESS_LOGS),
-    ),
-    at_start(
-        "log.format",
-        "text or json",
-        |c, v| put(&mut c.log.is_json, choose(v, &LOG_FORMATS)),
-        |c| named(c.log.is_json, &LOG_FORMATS),
-    ),
-    at_reload(
-        "log.level",
+    setting!(at_reload "accounts.registration": accounts.registration one of REGISTRATIONS,
+        "open or closed"),
+    setting!(at_reload "accounts.keys_max": accounts.keys_max,
+        "a whole number from 1 to 1000", number(1, ACTIVE_KEYS_MAX)),
+    setting!(at_reload "accounts.admin_totp": accounts.is_admin_totp_required one of ADMIN_TOTP,
+        "optional or required"),
+    setting!(at_reload "web.catalog": is_catalog_public one of CATALOG_READERS,
+        "accounts or public"),
+    setting!(at_start "compat.imdb_id_alias": compat.imdb_id_alias, SWITCH, parsed),
+    setting!(at_start "compat.null_strings": compat.empty_null_strings one of NULL_STRINGS,
+        "null or empty"),
+    setting!(at_reload "log.access": log.access one of ACCESS_LOGS, "off, sampled or all"),
+    setting!(at_start "log.format": log.is_json one of LOG_FORMATS, "text or json"),
+    setting!(at_reload "log.level": log.level,
         "off, error, warn, info, debug or trace",
-        |c, v| {
-            let level = LOG_LEVELS.iter().find(|level| **level == v);
-            put(&mut c.log.level, level.map(|level| (*level).to_owned()))
-        },
-        |c| json!(c.log.level),
-    ),
-    at_start(
-        "traces.url",
-        "http:// or https:// with a host and perhaps a path, or nothing",
-        |c, v| put(&mut c.traces.url, collector_url(v)),
-        |c| json!(c.traces.url),
-    ),
-    at_start(
-        "traces.every",
-        COUNT,
-        |c, v| put(&mut c.traces.every, number(v, 1, u32::MAX)),
-        |c| json!(c.traces.every),
-    ),
+        |v: &str| Some(v.to_owned()).filter(|level| LOG_LEVELS.contains(&level.as_str()))),
+    setting!(at_start "traces.url": traces.url,
+        "http:// or https:// with a host and perhaps a path, or nothing", collector_url),
+    setting!(at_start "traces.every": traces.every, COUNT, number(1, u32::MAX)),
 ];
 
 const STORES: [(&str, StoreKind); 2] = [("redb", StoreKind::Redb), ("memory", StoreKind::Memory)];
