@@ -102,13 +102,8 @@ fn way_out(error: &PageError, request: &WebRequest) -> (String, &'static str) {
     let segments = request.segments();
     match (error, segments.as_slice()) {
         (PageError::TooManyPages(_), _) => {
-            let joint = if request.raw_query.is_empty() {
-                ""
-            } else {
-                "?"
-            };
-            let link = format!("{}{joint}{}", request.path, request.raw_query);
-            (link, lang.t("Try again", "Reintentar"))
+            let text = lang.t("Try again", "Reintentar");
+            (request.target(), text)
         }
         (PageError::File(rejection), ["catalog", id, ..]) if !is_record_missing(*rejection) => {
             let link = format!("/catalog/{}", params::encode(id));
@@ -399,12 +394,7 @@ fn sign_in_path(request: &WebRequest) -> String {
     let next = if request.method == Method::POST {
         route::form_page(&request.path)
     } else {
-        let joint = if request.raw_query.is_empty() {
-            ""
-        } else {
-            "?"
-        };
-        format!("{}{joint}{}", request.path, request.raw_query)
+        request.target()
     };
     match next.as_str() {
         "" => "/signin".to_owned(),

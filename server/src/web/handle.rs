@@ -4,7 +4,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::SET_COOKIE;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::account::session_use;
@@ -16,6 +15,7 @@ use super::frame::language::Lang;
 use super::frame::notice::Notice;
 use super::frame::packed::Compressible;
 use super::frame::page_frame::Theme;
+use super::frame::params;
 use super::frame::session;
 use super::frame::site::Site;
 use super::frame::web_request::WebRequest;
@@ -93,8 +93,7 @@ fn finish(mut response: Response<PageBody>, request: &WebRequest) -> Response<Pa
     answer::set_security_headers(response.headers_mut());
     // A page shows the message once; a redirect leaves it for its target.
     if request.notice.is_some() && !response.status().is_redirection() {
-        let cookie = Notice::forget(request.is_secure);
-        response.headers_mut().append(SET_COOKIE, cookie);
+        response = answer::with_cookie(response, Notice::forget(request.is_secure));
     }
     let config = request.site.service.config();
     if !config.base_path().is_empty() {
@@ -120,20 +119,16 @@ fn switch(request: &WebRequest) -> Option<Response<PageBody>> {
         return None;
     }
     let rest = request.query.without(&["lang", "theme"]);
-    let joint = if rest.is_empty() { "" } else { "?" };
-    let mut response = answer::see_other(&format!("{}{joint}{rest}", request.path));
-    let headers = response.headers_mut();
-    if let Some(lang) = lang {
-        headers.append(
-            SET_COOKIE,
-            session::remember("lang", lang.code(), request.is_secure),
-        );
-    }
-    if let Some(theme) = theme {
-        headers.append(
-            SET_COOKIE,
-            session::remember("theme", theme.as_str(), request.is_secure),
-        );
+    let mut response = answer::see_other(&params::target(&request.path, &rest));
+    let chosen = [
+        ("lang", lang.map(Lang::code)),
+        ("theme", theme.map(Theme::as_str)),
+    ];
+    for (name, choice) in chosen {
+        if let Some(choice) = choice {
+            let cookie = session::remember(name, choice, request.is_secure);
+            response = answer::with_cookie(response, cookie);
+        }
     }
     Some(response)
 }

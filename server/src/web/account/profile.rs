@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use askama::Template;
-use http::header::SET_COOKIE;
 use subcat_engine::{AccountId, ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
 
 use super::owner_check::{is_password, refuse_code};
 use super::sign_in::{display_name, new_password};
-use crate::ops::{OperationError, OperationRejection, Operations};
+use crate::ops::{OperationError, OperationRejection};
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
@@ -188,10 +187,7 @@ async fn change_address(request: &Arc<WebRequest>) -> PageResult {
             // have accounts.
             let actor = Actor::Account(&account.email);
             service.change_with_session(changed, closed, actor).await?;
-            let mut response = request.see_other_with("/signin", Notice::AddressAsked);
-            let cookie = session::forget(request.is_secure);
-            response.headers_mut().append(SET_COOKIE, cookie);
-            Ok(response)
+            Ok(request.signed_out(Notice::AddressAsked))
         })
         .await
 }
@@ -244,18 +240,13 @@ pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
     }
     request
         .changing(move |request| async move {
-            let actor = Actor::Account(&account.email);
-            let operations = Operations::of_service(&request.site.service, actor);
-            match operations.delete_account(account.id).await {
+            match request.operations()?.delete_account(account.id).await {
                 Err(OperationError::Rejected(OperationRejection::LastAdministrator)) => {
                     return delete_page(&request, Some(FormRejection::LastAdministrator));
                 }
                 deleted => deleted?,
             }
-            let mut response = request.see_other_with("/signin", Notice::AccountDeleted);
-            let cookie = session::forget(request.is_secure);
-            response.headers_mut().append(SET_COOKIE, cookie);
-            Ok(response)
+            Ok(request.signed_out(Notice::AccountDeleted))
         })
         .await
 }
@@ -267,8 +258,7 @@ async fn change_name(request: &WebRequest) -> PageResult {
         Err(rejection) => return profile_page(request, Some(rejection)),
     };
     let renamed = Change::SetDisplayName(account.id, name);
-    let actor = Actor::Account(&account.email);
-    request.site.service.change(renamed, actor).await?;
+    request.change(renamed).await?;
     Ok(request.see_other_with("/profile", Notice::NameSaved))
 }
 
@@ -307,9 +297,8 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
                 // The account was disabled, or its password changed, since it was verified.
                 return Err(PageError::NotSignedIn);
             }
-            let mut response = request.see_other_with("/profile", Notice::PasswordChanged);
-            response.headers_mut().append(SET_COOKIE, cookie);
-            Ok(response)
+            let response = request.see_other_with("/profile", Notice::PasswordChanged);
+            Ok(answer::with_cookie(response, cookie))
         })
         .await
 }

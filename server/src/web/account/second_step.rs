@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use askama::Template;
-use http::header::{RETRY_AFTER, SET_COOKIE};
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
+use http::header::RETRY_AFTER;
 use subcat_engine::{Account, Change, SecondStep, StepSecret};
 
 use super::owner_check::{code_subject, is_password, refuse_code, use_code};
 use super::pending_sign_in::{self, PendingSignIn};
 use super::sign_in::{enter, landing, next_of};
 use super::totp::{self, QrDrawing};
-use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
-use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::{FormFault, FormRejection};
 use crate::web::frame::notice::Notice;
 use crate::web::frame::page_frame::Frame;
@@ -75,8 +73,8 @@ pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
         let fault = FormRejection::TooManyAttempts.fault("", request.lang);
         let page = CodePage::new(request, next, fault);
         let mut response = answer::page(StatusCode::TOO_MANY_REQUESTS, &page)?;
-        let seconds = HeaderValue::from(rejection.retry_after_seconds);
-        response.headers_mut().insert(RETRY_AFTER, seconds);
+        let seconds = rejection.retry_after_seconds;
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
         return Ok(response);
     }
     let closed = Some(pending.digest);
@@ -87,10 +85,9 @@ pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
         return answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
     request.site.throttle.give_back(&subjects);
-    let mut response = enter(request, &account, &landing(&next)).await?;
+    let response = enter(request, &account, &landing(&next)).await?;
     let cookie = pending_sign_in::forget(request.is_secure);
-    response.headers_mut().append(SET_COOKIE, cookie);
-    Ok(response)
+    Ok(answer::with_cookie(response, cookie))
 }
 
 #[derive(Template)]
@@ -207,26 +204,23 @@ async fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> P
         last_step,
         recovery_digests,
     };
-    set(request, account, Some(second)).await?;
+    let turned_on = Change::SetSecondStep(account.id, Some(second));
+    request.change(turned_on).await?;
     recovery_page(request, codes, false)
 }
 
 /// New recovery codes: the others end.
 async fn replace_codes(request: &WebRequest, account: &Account) -> PageResult {
     let (digests, codes) = totp::new_recovery_codes();
-    let change = Change::ReplaceRecoveryCodes(account.id, digests);
-    let actor = Actor::Account(&account.email);
-    request.site.service.change(change, actor).await?;
+    let replaced = Change::ReplaceRecoveryCodes(account.id, digests);
+    request.change(replaced).await?;
     recovery_page(request, codes, true)
 }
 
 /// The page that shows recovery codes, this once.
 fn recovery_page(request: &WebRequest, codes: Vec<String>, is_replaced: bool) -> PageResult {
-    let mut page = request.frame("/profile");
-    // Switching the language would load the page again, without the codes.
-    page.is_switchable = false;
     let template = RecoveryPage {
-        page,
+        page: request.frame_once("/profile"),
         download: params::encode(&codes.join("\n")).into_owned(),
         codes,
         is_replaced,
@@ -246,17 +240,7 @@ struct RecoveryPage {
 }
 
 async fn turn_off(request: &WebRequest, account: &Account) -> PageResult {
-    set(request, account, None).await?;
+    let turned_off = Change::SetSecondStep(account.id, None);
+    request.change(turned_off).await?;
     Ok(request.see_other_with("/profile", Notice::StepOff))
-}
-
-async fn set(
-    request: &WebRequest,
-    account: &Account,
-    second: Option<SecondStep>,
-) -> Result<(), PageError> {
-    let change = Change::SetSecondStep(account.id, second);
-    let actor = Actor::Account(&account.email);
-    request.site.service.change(change, actor).await?;
-    Ok(())
 }

@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use askama::Template;
-use http::header::{RETRY_AFTER, SET_COOKIE};
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
+use http::header::RETRY_AFTER;
 use subcat_engine::{
     Account, AccountId, AuditEntry, Change, DisplayName, Email, NewAccount, Role, StateEvent,
     error_chain,
@@ -226,8 +226,8 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         tracing::warn!(address = %request.peer, "a sign-in was rejected: too many tries");
         let form = AccountFormPage::sign_in(request);
         let mut response = form.rejected(request, FormRejection::TooManyAttempts)?;
-        let seconds = HeaderValue::from(rejection.retry_after_seconds);
-        response.headers_mut().insert(RETRY_AFTER, seconds);
+        let seconds = rejection.retry_after_seconds;
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
         return Ok(response);
     }
     let right: Vec<AttemptSubject> = account
@@ -318,9 +318,7 @@ pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) ->
         "" => "/signin/code".to_owned(),
         next => format!("/signin/code?next={}", params::encode(next)),
     };
-    let mut response = answer::see_other(&location);
-    response.headers_mut().append(SET_COOKIE, cookie);
-    Ok(response)
+    Ok(answer::with_cookie(answer::see_other(&location), cookie))
 }
 
 /// Records in the audit log that a sign-in to an account has failed, together with other sign-ins:
@@ -433,13 +431,12 @@ pub(crate) async fn enter(request: &WebRequest, account: &Account, location: &st
     };
     store(request, sign_in).await?;
     tracing::info!(account = account.id.0, address = %request.peer, "signed in");
-    let mut response = answer::see_other(location);
-    response.headers_mut().append(SET_COOKIE, cookie);
-    if let Some(key) = service.sealing_key() {
-        let known = device::remember(key, account, now, is_secure);
-        response.headers_mut().append(SET_COOKIE, known);
-    }
-    Ok(response)
+    let response = answer::with_cookie(answer::see_other(location), cookie);
+    let Some(key) = service.sealing_key() else {
+        return Ok(response);
+    };
+    let known = device::remember(key, account, now, is_secure);
+    Ok(answer::with_cookie(response, known))
 }
 
 /// Stores a sign-in, together with others.
@@ -500,12 +497,11 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
             let mut sign_in = AccountFormPage::sign_in(&request);
             sign_in.next = next_of(request.form.get("next"));
             let location = sign_in.with_next("/signin");
-            let mut response = request.see_other_with(&location, Notice::SignedUp);
+            let response = request.see_other_with(&location, Notice::SignedUp);
             let email = params::encode(request.form.get("email"));
             let cookie =
                 session::set_cookie(EMAIL_COOKIE, &email, EMAIL_SECONDS, request.is_secure);
-            response.headers_mut().append(SET_COOKIE, cookie);
-            Ok(response)
+            Ok(answer::with_cookie(response, cookie))
         })
         .await
 }
@@ -549,16 +545,12 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
 pub(crate) async fn sign_out(request: &WebRequest) -> PageResult {
     let is_everywhere = request.form.has("everywhere");
     if let Some(viewer) = &request.viewer {
-        let service = &request.site.service;
         if is_everywhere {
-            let account = &viewer.account;
-            let actor = Actor::Account(&account.email);
-            service
-                .change(Change::CloseSessions(account.id), actor)
-                .await?;
+            let closed = Change::CloseSessions(viewer.account.id);
+            request.change(closed).await?;
         } else {
             let closed = StateEvent::CloseSession(viewer.session_digest);
-            service.engine.submit(vec![closed]).await?;
+            request.site.service.engine.submit(vec![closed]).await?;
         }
     }
     let notice = if is_everywhere {
@@ -566,10 +558,7 @@ pub(crate) async fn sign_out(request: &WebRequest) -> PageResult {
     } else {
         Notice::SignedOut
     };
-    let mut response = request.see_other_with("/signin", notice);
-    let cookie = session::forget(request.is_secure);
-    response.headers_mut().append(SET_COOKIE, cookie);
-    Ok(response)
+    Ok(request.signed_out(notice))
 }
 
 /// A new account from the fields of its form.

@@ -11,8 +11,6 @@ use super::results;
 use super::search_box;
 use super::search_form::filters_in_words;
 use crate::limits::FEED_ENTRIES_MAX;
-use crate::ops::Operations;
-use crate::service::Actor;
 use crate::web::frame::answer::{self, PageBody, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::feed_token::is_feed_key;
@@ -135,8 +133,7 @@ struct AddressPage {
 /// one before it ends; with `action=end` without a new one.
 pub(crate) async fn renew(request: &WebRequest) -> PageResult {
     let account = &request.viewer()?.account;
-    let actor = Actor::Account(&account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
+    let operations = request.operations()?;
     if request.form.get("action") == "end" {
         let keys = operations.engine.accounts().api_keys_of(account.id);
         for key in keys.iter().filter(|key| is_feed_key(key)) {
@@ -151,11 +148,8 @@ pub(crate) async fn renew(request: &WebRequest) -> PageResult {
     };
     let (_, text) = operations.replace_feed_key(account.id).await?;
     claim.finish_unnamed();
-    let mut page = request.frame("/profile");
-    // Switching the language would load the page again, without the address.
-    page.is_switchable = false;
     let template = AddressPage {
-        page,
+        page: request.frame_once("/profile"),
         url: format!(
             "{}/feed.atom?token={}",
             request.base_url(),

@@ -4,7 +4,7 @@ use super::{download, feed, front, look, results, title, uploader};
 use crate::request::Caching;
 use crate::request::RouteAccess::{Anybody, CatalogReaders, FeedReaders, SignedIn};
 use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing, Waiting};
-use crate::web::frame::page_route::{PageRoute, at};
+use crate::web::frame::page_route::{PageRoute, at, page, page_with};
 
 pub(crate) const ROUTES: &[PageRoute] = &[
     at("/", Anybody).get(Blocking(front::show)).reads_catalog(),
@@ -12,14 +12,10 @@ pub(crate) const ROUTES: &[PageRoute] = &[
         .get(Blocking(results::show))
         .searches(),
     at("/catalog/{id}", CatalogReaders)
-        .get(Waiting(|request, id| {
-            Box::pin(async move { results::show_record(&request, &id).await })
-        }))
+        .get(Waiting(page_with!(results::show_record)))
         .searches(),
     at("/catalog/{id}/look", CatalogReaders)
-        .get(Waiting(|request, id| {
-            Box::pin(async move { look::show(&request, &id).await })
-        }))
+        .get(Waiting(page_with!(look::show)))
         .reads_catalog(),
     at("/catalog/{id}/download", CatalogReaders)
         .get(Waiting(|request, id| {
@@ -37,7 +33,5 @@ pub(crate) const ROUTES: &[PageRoute] = &[
         .get(Blocking(feed::show))
         .searches()
         .cached(Caching::Minutes),
-    at("/profile/feed", SignedIn).post(Changing(|request, _| {
-        Box::pin(async move { feed::renew(&request).await })
-    })),
+    at("/profile/feed", SignedIn).post(Changing(page!(feed::renew))),
 ];

@@ -9,8 +9,7 @@ use subcat_engine::{
 };
 
 use crate::limits::{ACCOUNTS_SHOWN_MAX, SIGN_IN_ENTRIES_READ_MAX};
-use crate::ops::{Operations, link_id};
-use crate::service::Actor;
+use crate::ops::link_id;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::feed_token::is_feed_key;
@@ -102,9 +101,8 @@ impl LinkRow {
 
 /// `GET /admin/accounts`: newest first; `find` is part of an address or a name.
 pub(crate) fn show_all(request: &WebRequest) -> PageResult {
-    let viewer = request.admin()?;
-    let actor = Actor::Account(&viewer.account.email);
-    let links = Operations::of_service(&request.site.service, actor).links()?;
+    request.admin()?;
+    let links = request.operations()?.links()?;
     let engine = &request.site.service.engine;
     let find = request.query.get("find");
     let wanted = find.to_lowercase();
@@ -145,7 +143,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
 
 /// `POST /admin/registration`: `open` is `yes` or `no`. Forbidden if the settings decide it.
 pub(crate) async fn set_registration(request: &WebRequest) -> PageResult {
-    let viewer = request.admin()?;
+    request.admin()?;
     if request.site.service.is_registration_set() {
         return Err(PageError::Forbidden);
     }
@@ -154,9 +152,7 @@ pub(crate) async fn set_registration(request: &WebRequest) -> PageResult {
         "no" => (false, Notice::RegistrationClosed),
         _ => return Err(PageError::InvalidForm),
     };
-    let actor = Actor::Account(&viewer.account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
-    operations.set_registration(is_open).await?;
+    request.operations()?.set_registration(is_open).await?;
     Ok(request.see_other_with("/admin/accounts", notice))
 }
 
@@ -307,8 +303,7 @@ pub(crate) async fn change(request: &WebRequest, number: &str) -> PageResult {
         return Err(PageError::Forbidden);
     }
     let change = AccountChange::parse(request.form.get("action")).ok_or(PageError::InvalidForm)?;
-    let actor = Actor::Account(&viewer.account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
+    let operations = request.operations()?;
     let notice = match change {
         AccountChange::MakeAdmin => {
             operations.set_role(account.id, Role::Admin).await?;

@@ -5,8 +5,6 @@ use http::StatusCode;
 use subcat_engine::{CachedFile, ReleaseId};
 
 use crate::limits::STORED_FILES_PER_PAGE;
-use crate::ops::Operations;
-use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::notice::Notice;
@@ -109,10 +107,9 @@ fn rows_from(
 
 /// `POST /admin/files`: forgets the file of `release`, which the next download fetches anew.
 pub(crate) async fn forget(request: &WebRequest) -> PageResult {
-    let viewer = request.admin()?;
+    request.admin()?;
     let release = ReleaseId::parse(request.form.get("release")).ok_or(PageError::InvalidForm)?;
-    let actor = Actor::Account(&viewer.account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
+    let operations = request.operations()?;
     // A file that is forgotten already, after a second click, is the wanted outcome.
     if operations.stored_file(&release).is_ok() {
         operations.forget_file(&release, false).await?;

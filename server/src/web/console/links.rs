@@ -4,8 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{Account, AccountId, Change, LinkPurpose, Outcome, Role};
 
-use crate::ops::{OperationError, OperationRejection, Operations};
-use crate::service::Actor;
+use crate::ops::{OperationError, OperationRejection};
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::notice::Notice;
@@ -25,10 +24,9 @@ struct LinkPage {
 /// `POST /admin/accounts`: an invitation, for a new account with the role in `role`; or with
 /// `action=withdraw` the end of the link in `link`.
 pub(crate) async fn invite(request: &WebRequest) -> PageResult {
-    let viewer = request.admin()?;
+    request.admin()?;
     if request.form.get("action") == "withdraw" {
-        let actor = Actor::Account(&viewer.account.email);
-        let operations = Operations::of_service(&request.site.service, actor);
+        let operations = request.operations()?;
         return match operations.withdraw_link(request.form.get("link")).await {
             // Used or withdrawn since: it is what was wanted.
             Ok(_) | Err(OperationError::Rejected(OperationRejection::UnknownLink(_))) => {
@@ -63,22 +61,14 @@ async fn link_page(
         return Ok(request.see_other_with("/admin/accounts", Notice::LinkExists));
     };
     let (path, link) = one_time_links::make(purpose, viewer.account.id, request.effective_now);
-    let actor = Actor::Account(&viewer.account.email);
-    let issued = request
-        .site
-        .service
-        .change(Change::IssueLink(link), actor)
-        .await?;
+    let issued = request.change(Change::IssueLink(link)).await?;
     if !matches!(issued, Outcome::Link(_)) {
         // No longer an administrator.
         return Err(PageError::Forbidden);
     }
     claim.finish_unnamed();
-    let mut page = request.frame("/admin");
-    // Switching the language would load the page again, without the link.
-    page.is_switchable = false;
     let template = LinkPage {
-        page,
+        page: request.frame_once("/admin"),
         url: format!("{}{path}", request.base_url()),
         email: account.map_or(String::new(), |account| account.email.as_str().to_owned()),
     };

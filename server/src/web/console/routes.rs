@@ -3,7 +3,7 @@
 use super::{accounts, admin, audit, files, links, settings, status};
 use crate::request::RouteAccess::{Administrators, Anybody};
 use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing, Inline};
-use crate::web::frame::page_route::{PageRoute, at};
+use crate::web::frame::page_route::{PageRoute, at, page, page_with};
 
 pub(crate) const ROUTES: &[PageRoute] = &[
     at("/status", Anybody).get(Inline(status::show)),
@@ -16,24 +16,15 @@ pub(crate) const ROUTES: &[PageRoute] = &[
     at("/admin/settings", Administrators).get(Blocking(settings::show)),
     at("/admin/files", Administrators)
         .get(Blocking(files::show))
-        .post(Changing(|request, _| {
-            Box::pin(async move { files::forget(&request).await })
-        })),
+        .post(Changing(page!(files::forget))),
     at("/admin/accounts", Administrators)
         .get(Blocking(accounts::show_all))
-        .post(Changing(|request, _| {
-            Box::pin(async move { links::invite(&request).await })
-        })),
-    at("/admin/registration", Administrators).post(Changing(|request, _| {
-        Box::pin(async move { accounts::set_registration(&request).await })
-    })),
+        .post(Changing(page!(links::invite))),
+    at("/admin/registration", Administrators).post(Changing(page!(accounts::set_registration))),
     at("/admin/accounts/{number}/change", Administrators).get(BlockingWith(accounts::show_change)),
     at("/admin/accounts/{number}", Administrators)
         .get(BlockingWith(accounts::show))
-        .post(Changing(|request, number| {
-            Box::pin(async move { accounts::change(&request, &number).await })
-        })),
-    at("/admin/accounts/{number}/password-link", Administrators).post(Changing(
-        |request, number| Box::pin(async move { links::password_link(&request, &number).await }),
-    )),
+        .post(Changing(page_with!(accounts::change))),
+    at("/admin/accounts/{number}/password-link", Administrators)
+        .post(Changing(page_with!(links::password_link))),
 ];

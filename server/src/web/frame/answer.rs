@@ -4,7 +4,7 @@ use askama::Template;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, LOCATION, REFERRER_POLICY,
-    VARY, X_CONTENT_TYPE_OPTIONS,
+    SET_COOKIE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
@@ -95,6 +95,15 @@ pub(crate) fn see_other(location: &str) -> Response<PageBody> {
     // A path with control characters is not a header value; the front page is always safe.
     let location = location.unwrap_or(HeaderValue::from_static("/"));
     response.headers_mut().insert(LOCATION, location);
+    response
+}
+
+/// The response, with one more cookie.
+pub(crate) fn with_cookie(
+    mut response: Response<PageBody>,
+    cookie: HeaderValue,
+) -> Response<PageBody> {
+    response.headers_mut().append(SET_COOKIE, cookie);
     response
 }
 

@@ -27,6 +27,23 @@ pub(crate) enum PageHandler {
 
 pub(crate) type PageResultFuture = Pin<Box<dyn Future<Output = PageResult> + Send>>;
 
+/// An async function of a request, as [`PageHandler::Changing`] and [`PageHandler::Waiting`] hold
+/// one.
+macro_rules! page {
+    ($page:path) => {
+        |request, _| Box::pin(async move { $page(&request).await })
+    };
+}
+
+/// The same for one that takes the variable segment of the path, too.
+macro_rules! page_with {
+    ($page:path) => {
+        |request, segment| Box::pin(async move { $page(&request, &segment).await })
+    };
+}
+
+pub(crate) use {page, page_with};
+
 /// A path with its rules and handlers.
 pub(crate) struct PageRoute {
     pub(crate) rule: RouteRule,

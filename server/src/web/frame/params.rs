@@ -102,6 +102,14 @@ pub(crate) fn encode(text: &str) -> Cow<'_, str> {
     percent_encoding::utf8_percent_encode(text, ENCODED).into()
 }
 
+/// A path, with a query if it is not empty.
+pub(crate) fn target(path: &str, query: &str) -> String {
+    if query.is_empty() {
+        return path.to_owned();
+    }
+    format!("{path}?{query}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

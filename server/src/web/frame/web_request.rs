@@ -6,23 +6,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_LANGUAGE, HOST, SET_COOKIE, USER_AGENT};
+use http::header::{ACCEPT_LANGUAGE, HOST, USER_AGENT};
 use http::{HeaderMap, Method, Request, Response};
-use subcat_engine::{AccountsHandle, Timestamp};
+use subcat_engine::{AccountsHandle, Change, Outcome, Timestamp};
 
 use super::answer::{self, PageBody};
 use super::error::PageError;
 use super::language::Lang;
 use super::notice::{NOTICE_COOKIE, Notice};
 use super::page_frame::{Frame, Theme};
-use super::params::Params;
+use super::params::{self, Params};
 use super::session;
 use super::site::Site;
 use super::user_agent;
 use super::viewer::Viewer;
 use crate::auth::without_keys;
+use crate::ops::Operations;
 use crate::request::without_base;
 use crate::runtime::{ClientNetwork, WorkKind};
+use crate::service::Actor;
 
 /// The one path with a token in its query.
 const FEED_PATH: &str = "/feed.atom";
@@ -111,6 +113,11 @@ impl WebRequest {
         parts.filter(|part| !part.is_empty()).collect()
     }
 
+    /// The path, with the query if there is one.
+    pub(crate) fn target(&self) -> String {
+        params::target(&self.path, &self.raw_query)
+    }
+
     /// The signed-in account; otherwise the error that leads to the sign-in page.
     pub(crate) fn viewer(&self) -> Result<&Viewer, PageError> {
         self.viewer.as_ref().ok_or(PageError::NotSignedIn)
@@ -143,6 +150,18 @@ impl WebRequest {
         self.site.service.engine.accounts()
     }
 
+    /// Operations in the name of the signed-in account.
+    pub(crate) fn operations(&self) -> Result<Operations<'_>, PageError> {
+        let actor = Actor::Account(&self.viewer()?.account.email);
+        Ok(Operations::of_service(&self.site.service, actor))
+    }
+
+    /// Changes accounts or API keys in the name of the signed-in account.
+    pub(crate) async fn change(&self, change: Change) -> Result<Outcome, PageError> {
+        let actor = Actor::Account(&self.viewer()?.account.email);
+        Ok(self.site.service.change(change, actor).await?)
+    }
+
     /// Browser and system that sent the request, as far as they are known, and its address: by them
     /// the owner of an account tells sessions apart.
     pub(crate) fn device(&self) -> String {
@@ -165,6 +184,15 @@ impl WebRequest {
         frame.at(&self.path, &self.query)
     }
 
+    /// The frame of a page that shows something this once. Switching the language would load the
+    /// page again, without it.
+    pub(crate) fn frame_once(&self, section: &'static str) -> Frame {
+        Frame {
+            is_switchable: false,
+            ..self.frame(section)
+        }
+    }
+
     /// The frame of a form that is shown again after it was posted: its links lead to the page of
     /// the form, at `path`, with these parameters.
     pub(crate) fn form_frame(&self, section: &'static str, path: &str, query: &Params) -> Frame {
@@ -173,10 +201,14 @@ impl WebRequest {
 
     /// A redirect to a page that shows `notice`, once.
     pub(crate) fn see_other_with(&self, location: &str, notice: Notice) -> Response<PageBody> {
-        let mut response = answer::see_other(location);
         let cookie = notice.cookie(self.is_secure);
-        response.headers_mut().append(SET_COOKIE, cookie);
-        response
+        answer::with_cookie(answer::see_other(location), cookie)
+    }
+
+    /// A redirect to the sign-in page, which shows `notice`; the session is over.
+    pub(crate) fn signed_out(&self, notice: Notice) -> Response<PageBody> {
+        let cookie = session::forget(self.is_secure);
+        answer::with_cookie(self.see_other_with("/signin", notice), cookie)
     }
 
     /// True if another site led here, so that the session cookie, which is `SameSite=Strict`, was

@@ -4,8 +4,6 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, KeyName, RateLimit};
 
-use crate::ops::Operations;
-use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::chart::UsageView;
 use crate::web::frame::error::PageError;
@@ -80,7 +78,7 @@ pub(crate) async fn change(request: &WebRequest, number: &str) -> PageResult {
 
 /// A limit of its own, by an administrator; two empty fields are the server's default.
 async fn set_limit(request: &WebRequest, key: &ApiKey) -> PageResult {
-    let viewer = request.admin()?;
+    request.admin()?;
     let fields = ["requests", "seconds"].map(|name| request.form.get(name));
     let limit = match fields {
         ["", ""] => None,
@@ -89,8 +87,7 @@ async fn set_limit(request: &WebRequest, key: &ApiKey) -> PageResult {
             limit => limit,
         },
     };
-    let actor = Actor::Account(&viewer.account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
+    let operations = request.operations()?;
     operations.set_api_key_limit(key.id, limit).await?;
     let location = format!("/keys/{}", key.id.0);
     Ok(request.see_other_with(&location, Notice::KeyLimitChanged))
@@ -100,9 +97,7 @@ async fn rename(request: &WebRequest, key: &ApiKey) -> PageResult {
     let Some(name) = KeyName::parse(request.form.get("name")) else {
         return key_page(request, key, Some(FormRejection::InvalidKeyName));
     };
-    let actor = Actor::Account(&request.viewer()?.account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
-    operations.rename_api_key(key.id, &name).await?;
+    request.operations()?.rename_api_key(key.id, &name).await?;
     let location = format!("/keys/{}", key.id.0);
     Ok(request.see_other_with(&location, Notice::KeyRenamed))
 }
@@ -191,12 +186,9 @@ pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
 /// answer is sent.
 pub(crate) async fn revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
-    let viewer = request.viewer()?;
-    let actor = Actor::Account(&viewer.account.email);
-    let operations = Operations::of_service(&request.site.service, actor);
-    operations.revoke_api_key(key.id).await?;
+    request.operations()?.revoke_api_key(key.id).await?;
     let location = match key.account {
-        Some(owner) if owner == viewer.account.id => "/keys".to_owned(),
+        Some(owner) if owner == request.viewer()?.account.id => "/keys".to_owned(),
         Some(owner) => format!("/admin/accounts/{}", owner.0),
         None => "/admin/keys".to_owned(),
     };

@@ -5,8 +5,7 @@ use http::StatusCode;
 use subcat_engine::{AccountId, ApiKey, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
 use crate::limits::{EXPIRY_DAYS_MAX, SAMPLE_DOCS_MAX};
-use crate::ops::{KeyDraft, OperationError, Operations};
-use crate::service::Actor;
+use crate::ops::{KeyDraft, OperationError};
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::{FormFault, FormRejection};
@@ -332,11 +331,9 @@ pub(crate) async fn create(request: &WebRequest) -> PageResult {
             return Ok(request.see_other_with(&location, Notice::KeyExists));
         }
     };
-    let service = &request.site.service;
     // Before the key is created: nothing may fail between creating and showing it.
-    let sample = Sample::of(&service.engine, draft.scopes)?;
-    let operations = Operations::of_service(service, Actor::Account(&owner.email));
-    let (api_key, text) = match operations.create_api_key(&draft).await {
+    let sample = Sample::of(&request.site.service.engine, draft.scopes)?;
+    let (api_key, text) = match request.operations()?.create_api_key(&draft).await {
         Ok(created) => created,
         Err(OperationError::Rejected(rejection)) => {
             return match FormRejection::of_operation(&rejection) {
@@ -358,9 +355,6 @@ pub(crate) fn created_page(
     sample: Sample,
 ) -> PageResult {
     let lang = request.lang;
-    let mut page = request.frame("/keys");
-    // Switching the language would load the page again, without the key.
-    page.is_switchable = false;
     let never = lang.t("never", "nunca").to_owned();
     let base_url = request.base_url();
     let addresses = if api_key.scopes.is_address() {
@@ -369,7 +363,7 @@ pub(crate) fn created_page(
         Vec::new()
     };
     let template = KeyCreatedPage {
-        page,
+        page: request.frame_once("/keys"),
         name: api_key.name,
         text,
         base_url,

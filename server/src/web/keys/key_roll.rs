@@ -5,8 +5,7 @@ use subcat_engine::{ApiKey, ApiKeyState, Day, ROLL_DAYS_MAX};
 
 use super::key;
 use super::key_new::{self, KeyForm, Sample};
-use crate::ops::{OperationError, Operations};
-use crate::service::Actor;
+use crate::ops::OperationError;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::form_rejection::{FormFault, FormRejection};
@@ -116,10 +115,9 @@ pub(crate) async fn roll(request: &WebRequest, number: &str) -> PageResult {
             return Ok(request.see_other_with(&location, Notice::KeyExists));
         }
     };
-    let service = &request.site.service;
     // Before the key is created: nothing may fail between creating and showing it.
-    let sample = Sample::of(&service.engine, key.scopes)?;
-    let operations = Operations::of_service(service, Actor::Account(&account.email));
+    let sample = Sample::of(&request.site.service.engine, key.scopes)?;
+    let operations = request.operations()?;
     match operations.roll_api_key(key.id, days, expiry).await {
         Ok((api_key, text)) => {
             claim.finish(api_key.id);
@@ -127,12 +125,8 @@ pub(crate) async fn roll(request: &WebRequest, number: &str) -> PageResult {
         }
         Err(OperationError::Rejected(rejection)) => {
             let shown = FormRejection::of_operation(&rejection);
-            form_page(
-                request,
-                key,
-                form,
-                Some(shown.unwrap_or(FormRejection::NotRolled)),
-            )
+            let shown = shown.unwrap_or(FormRejection::NotRolled);
+            form_page(request, key, form, Some(shown))
         }
         Err(error) => Err(error.into()),
     }

@@ -3,30 +3,22 @@
 use super::{key, key_list, key_new, key_roll};
 use crate::request::RouteAccess::{Administrators, SignedIn};
 use crate::web::frame::page_route::PageHandler::{Blocking, BlockingWith, Changing};
-use crate::web::frame::page_route::{PageRoute, at};
+use crate::web::frame::page_route::{PageRoute, at, page, page_with};
 
 pub(crate) const ROUTES: &[PageRoute] = &[
     at("/keys", SignedIn)
         .get(Blocking(key_list::show))
-        .post(Changing(|request, _| {
-            Box::pin(async move { key_new::create(&request).await })
-        })),
+        .post(Changing(page!(key_new::create))),
     at("/keys/new", SignedIn).get(Blocking(key_new::show)),
     at("/keys/{number}", SignedIn)
         .get(BlockingWith(key::show))
-        .post(Changing(|request, number| {
-            Box::pin(async move { key::change(&request, &number).await })
-        })),
+        .post(Changing(page_with!(key::change))),
     at("/keys/{number}/roll", SignedIn)
         .get(BlockingWith(key_roll::show))
-        .post(Changing(|request, number| {
-            Box::pin(async move { key_roll::roll(&request, &number).await })
-        })),
+        .post(Changing(page_with!(key_roll::roll))),
     at("/keys/{number}/usage.csv", SignedIn).get(BlockingWith(key::usage_csv)),
     at("/keys/{number}/revoke", SignedIn)
         .get(BlockingWith(key::show_revoke))
-        .post(Changing(|request, number| {
-            Box::pin(async move { key::revoke(&request, &number).await })
-        })),
+        .post(Changing(page_with!(key::revoke))),
     at("/admin/keys", Administrators).get(Blocking(key_list::show_all)),
 ];
