@@ -13,6 +13,7 @@ pub(super) mod hashing;
 pub(super) mod hashing_share;
 pub(super) mod key_list;
 pub(super) mod language;
+mod message;
 pub(super) mod notice;
 pub(super) mod one_time_links;
 pub(super) mod openapi;
