@@ -2,9 +2,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::ProgressBar;
+use parking_lot::Mutex;
 
 use super::error::say;
 use crate::runtime::{Control, StopSignals};
@@ -18,11 +19,16 @@ pub(super) struct ImportStage {
     is_remote: bool,
     /// True when every file has been read: only then is anything loaded.
     is_read: Arc<AtomicBool>,
-    loaded: AtomicU64,
-    /// True when loading has begun: a server has received everything by then.
-    is_begun: AtomicBool,
-    is_all_loaded: AtomicBool,
-    is_asked: AtomicBool,
+    loading: Mutex<LoadProgress>,
+}
+
+/// State of the loading, and of the request to stop it.
+#[derive(Debug, Default)]
+struct LoadProgress {
+    /// Durable records; `None` until loading has begun: a server has received everything by then.
+    loaded: Option<u64>,
+    is_over: bool,
+    is_asked: bool,
 }
 
 impl ImportStage {
@@ -31,10 +37,7 @@ impl ImportStage {
             is_dry_run,
             is_remote,
             is_read: Arc::clone(is_read),
-            loaded: AtomicU64::new(0),
-            is_begun: AtomicBool::new(false),
-            is_all_loaded: AtomicBool::new(false),
-            is_asked: AtomicBool::new(false),
+            loading: Mutex::default(),
         }
     }
 
@@ -42,44 +45,42 @@ impl ImportStage {
     /// the input. Returns the last line of the process if it was asked to stop: the number is exact
     /// only between two groups, which is now.
     pub(super) fn loaded(&self, records: u64) -> Option<String> {
-        self.loaded.store(records, Ordering::SeqCst);
-        self.is_begun.store(true, Ordering::SeqCst);
-        if self.is_asked.load(Ordering::SeqCst) {
-            Some(self.last_line(false))
-        } else {
-            None
-        }
+        let mut loading = self.loading.lock();
+        loading.loaded = Some(records);
+        loading.is_asked.then(|| self.last_line(records, false))
     }
 
     /// Notes that every record is durable and searchable: merging can be left to the server.
     pub(super) fn all_loaded(&self) {
-        self.is_all_loaded.store(true, Ordering::SeqCst);
+        self.loading.lock().is_over = true;
     }
 
     /// Notes that the process is asked to stop. Returns the last line of the process, unless the
     /// current group is finished first; a second request does not wait for it.
     fn ask_to_stop(&self) -> Option<String> {
-        let was_asked = self.is_asked.swap(true, Ordering::SeqCst);
-        if self.is_all_loaded.load(Ordering::SeqCst) {
+        let mut loading = self.loading.lock();
+        let was_asked = std::mem::replace(&mut loading.is_asked, true);
+        if loading.is_over {
             return Some("interrupted: every record is loaded, the server merges the index".into());
-        }
-        if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {
-            return Some(self.last_line(false));
         }
         // Once it has begun, a server continues by itself. Before that, the end of this process
         // cuts off the unsent rest, and nothing is loaded: this process cannot know which.
-        let is_waited_for = !self.is_remote || !self.is_begun.load(Ordering::SeqCst);
-        if is_waited_for && !was_asked {
+        let is_waited_for = !self.is_remote || loading.loaded.is_none();
+        if self.is_loading() && is_waited_for && !was_asked {
             return None;
         }
-        Some(self.last_line(is_waited_for))
+        Some(self.last_line(loading.loaded.unwrap_or(0), is_waited_for))
+    }
+
+    /// True if records may be loaded by now.
+    fn is_loading(&self) -> bool {
+        !self.is_dry_run && self.is_read.load(Ordering::SeqCst)
     }
 
     /// The last line of the process; `is_early` if the end of the current group, or the server's
     /// first report, was not waited for.
-    fn last_line(&self, is_early: bool) -> String {
-        let loaded = self.loaded.load(Ordering::SeqCst);
-        if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {
+    fn last_line(&self, loaded: u64, is_early: bool) -> String {
+        if !self.is_loading() {
             return "interrupted: nothing was loaded".to_owned();
         }
         if self.is_remote && is_early {
