@@ -36,6 +36,20 @@ pub(super) struct RequestRecord {
     pub(super) report: Option<Box<RequestReport>>,
 }
 
+impl RequestRecord {
+    /// A request that is not counted yet.
+    pub(super) fn new(route: Route, started: Moment, report: Option<Box<RequestReport>>) -> Self {
+        Self {
+            route,
+            api_key: None,
+            is_charged: false,
+            is_download: false,
+            started,
+            report,
+        }
+    }
+}
+
 impl RequestContext {
     /// Splits off the values of the common headers. The response reuses the memory of `recycled`,
     /// the fields of the request.

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use http::{HeaderMap, Method, Response};
 
 use super::accounting::{RequestContext, RequestRecord};
-use super::checks::ApiRequest;
+use super::checks::{ApiRequest, quota_of};
 use super::connection::ConnectionMemory;
 use super::worker::ApiWorker;
-use crate::limiter::TakenQuota;
 use crate::request::RouteRule;
-use crate::respond::{ApiError, preflight};
-use crate::runtime::{Body, ClientNetwork};
-use crate::service::{LimitRejection, Route};
+use crate::respond::ApiError;
+use crate::runtime::Body;
+use crate::service::Route;
 
 /// Key of a request below an address, and the route of the rest of its path.
 pub(crate) struct AddressTarget<'a> {
@@ -43,14 +42,7 @@ impl ApiWorker {
         let method = request.head.method.clone();
         let is_preflight = method == Method::OPTIONS;
         let report = self.report(connection, &request.head.headers, Some(&method));
-        let mut record = RequestRecord {
-            route: Route::Address,
-            api_key: None,
-            is_charged: false,
-            is_download: false,
-            started: now,
-            report,
-        };
+        let mut record = RequestRecord::new(Route::Address, now, report);
         let Some(known) = connection.authenticate_address(&self.service, target.key, now) else {
             return Err(self.refuse_address(connection, request, is_preflight, record));
         };
@@ -58,16 +50,15 @@ impl ApiWorker {
         let is_fenced = self.service.is_fenced(now);
         if is_preflight || is_fenced {
             let context = request.context(known.window.peek(limit, now), record);
+            let headers = request.take_headers();
             return Err(if is_preflight {
-                self.preflight_answer(context, request)
+                self.preflight_answer(context, headers)
             } else {
-                self.fail(context, request.take_headers(), ApiError::Fenced)
+                self.fail(context, headers, ApiError::Fenced)
             });
         }
         let taken = self.take(known, limit, now);
-        let quota = match taken {
-            TakenQuota::OfKey(quota) | TakenQuota::OfAccount(quota) => quota,
-        };
+        let quota = quota_of(taken);
         record.api_key = Some(known.api_key.id);
         record.is_charged = quota.retry_after.is_none();
         let context = request.context(quota, record);
@@ -91,34 +82,13 @@ impl ApiWorker {
         connection: &ConnectionMemory,
         request: &mut ApiRequest<'_>,
         is_preflight: bool,
-        mut record: RequestRecord,
+        record: RequestRecord,
     ) -> Response<Body> {
         let address = connection.client_address(&self.service, &request.head.headers);
         if is_preflight {
             let context = request.context(self.peek_address(address, request.now), record);
-            return self.preflight_answer(context, request);
+            return self.preflight_answer(context, request.take_headers());
         }
-        let network = ClientNetwork::of(address);
-        let limit = self.address_limit();
-        let quota = self.service.addresses.take(network, limit, request.now);
-        let is_limited = quota.retry_after.is_some();
-        let error = if is_limited {
-            self.metrics().limited(LimitRejection::AddressWindow);
-            ApiError::RateLimited
-        } else {
-            ApiError::NotFound
-        };
-        record.is_charged = !is_limited;
-        let context = request.context(quota, record);
-        self.fail(context, request.take_headers(), error)
-    }
-
-    fn preflight_answer(
-        &self,
-        context: RequestContext,
-        request: &mut ApiRequest<'_>,
-    ) -> Response<Body> {
-        let (common, record) = context.common(request.take_headers());
-        self.record(&record, preflight(common))
+        self.reject_without_key(address, request, record, ApiError::NotFound)
     }
 }

@@ -88,9 +88,13 @@ impl ApiWorker {
                 return HandlerOutcome::Now(self.answer_unmetered(context, request));
             }
             AuthResult::Expired | AuthResult::Invalid => {
-                let is_expired = matches!(auth, AuthResult::Expired);
+                let expired_status = self.service.config().auth_expired_status;
+                let error = match (auth, expired_status) {
+                    (AuthResult::Expired, ExpiredStatus::Forbidden) => ApiError::Forbidden,
+                    _ => ApiError::Unauthorized,
+                };
                 let address = connection.client_address(&self.service, &request.head.headers);
-                let response = self.reject_unauthenticated(address, request, is_expired, record);
+                let response = self.reject_without_key(address, &mut request, record, error);
                 return HandlerOutcome::Now(response);
             }
         };
@@ -107,9 +111,7 @@ impl ApiWorker {
         }
         // The window comes before the route: an unknown path consumes a request, too.
         let taken = self.take(known, limit, now);
-        let quota = match taken {
-            TakenQuota::OfKey(quota) | TakenQuota::OfAccount(quota) => quota,
-        };
+        let quota = quota_of(taken);
         let permission = permit(known, &request.head.method, path, quota);
         record.api_key = Some(known.api_key.id);
         record.is_charged = quota.retry_after.is_none();
@@ -136,7 +138,15 @@ impl ApiWorker {
         let method = Some(&request.head.method);
         let report = self.report(connection, &request.head.headers, method);
         let record = new_record(ApiPath::Unknown, request.now, report);
-        let (common, record) = request.context(quota, record).common(HeaderMap::new());
+        self.preflight_answer(request.context(quota, record), HeaderMap::new())
+    }
+
+    pub(super) fn preflight_answer(
+        &self,
+        context: RequestContext,
+        recycled: HeaderMap,
+    ) -> Response<Body> {
+        let (common, record) = context.common(recycled);
         self.record(&record, preflight(common))
     }
 
@@ -160,14 +170,11 @@ impl ApiWorker {
             is_head,
             hints: HeaderHints::default(),
             surface,
-            record: RequestRecord {
-                route: Route::Refused,
-                api_key: None,
-                is_charged: false,
-                is_download: false,
-                started: now,
-                report: self.report(connection, &headers, None),
-            },
+            record: RequestRecord::new(
+                Route::Refused,
+                now,
+                self.report(connection, &headers, None),
+            ),
         };
         self.fail(context, headers, error)
     }
@@ -237,8 +244,7 @@ impl ApiWorker {
     ) -> Response<Body> {
         let headers = request.take_headers();
         if request.head.method == Method::OPTIONS {
-            let (common, record) = context.common(headers);
-            return self.record(&record, preflight(common));
+            return self.preflight_answer(context, headers);
         }
         let rule = ApiPath::Health.rule();
         if !rule.is_some_and(|rule| rule.is_served(&request.head.method)) {
@@ -247,26 +253,24 @@ impl ApiWorker {
         health::answer(self, context, headers)
     }
 
-    /// Answers a request without a valid key: 429 if the window of its address is full.
-    fn reject_unauthenticated(
+    /// Answers a request without a valid key: 429 if the window of its address is full, else with
+    /// this error.
+    pub(super) fn reject_without_key(
         &self,
         address: IpAddr,
-        mut request: ApiRequest<'_>,
-        is_expired: bool,
+        request: &mut ApiRequest<'_>,
         mut record: RequestRecord,
+        error: ApiError,
     ) -> Response<Body> {
         let network = ClientNetwork::of(address);
         let limit = self.address_limit();
         let quota = self.service.addresses.take(network, limit, request.now);
         let is_limited = quota.retry_after.is_some();
-        let expired_status = self.service.config().auth_expired_status;
         let error = if is_limited {
             self.metrics().limited(LimitRejection::AddressWindow);
             ApiError::RateLimited
-        } else if is_expired && expired_status == ExpiredStatus::Forbidden {
-            ApiError::Forbidden
         } else {
-            ApiError::Unauthorized
+            error
         };
         record.is_charged = !is_limited;
         let context = request.context(quota, record);
@@ -290,6 +294,13 @@ impl ApiWorker {
                 HandlerOutcome::Now(self.fail(context, headers, ApiError::NotFound))
             }
         }
+    }
+}
+
+/// State of the window that decided.
+pub(super) fn quota_of(taken: TakenQuota) -> Quota {
+    match taken {
+        TakenQuota::OfKey(quota) | TakenQuota::OfAccount(quota) => quota,
     }
 }
 
@@ -321,14 +332,7 @@ fn new_record(path: ApiPath, started: Moment, report: Option<Box<RequestReport>>
         ApiPath::Files(_) => Route::Files,
         ApiPath::Unknown => Route::Other,
     };
-    RequestRecord {
-        route,
-        api_key: None,
-        is_charged: false,
-        is_download: false,
-        started,
-        report,
-    }
+    RequestRecord::new(route, started, report)
 }
 
 impl From<HeadRejection> for ApiError {
