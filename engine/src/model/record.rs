@@ -133,31 +133,6 @@ pub enum DraftValue<'a> {
     Other(&'static str),
 }
 
-/// One line of an import file: the fields of a record, not validated.
-#[derive(Debug, Clone, PartialEq, Default)]
-#[expect(missing_docs, reason = "the fields are those of a record")]
-pub struct RecordDraft<'a> {
-    pub id: DraftValue<'a>,
-    pub video_type: DraftValue<'a>,
-    pub title: DraftValue<'a>,
-    pub season: DraftValue<'a>,
-    pub episode: DraftValue<'a>,
-    pub year: DraftValue<'a>,
-    pub catalog_id: DraftValue<'a>,
-    pub parent_catalog_id: DraftValue<'a>,
-    pub description: DraftValue<'a>,
-    pub uploader_name: DraftValue<'a>,
-    pub posted_at: DraftValue<'a>,
-    pub downloads: DraftValue<'a>,
-    pub is_active: DraftValue<'a>,
-    pub source_release_id: DraftValue<'a>,
-    pub language: DraftValue<'a>,
-    pub file_name: DraftValue<'a>,
-    pub hearing_impaired: DraftValue<'a>,
-    pub forced: DraftValue<'a>,
-    pub machine_translated: DraftValue<'a>,
-}
-
 /// One field of an import record: its name, its rule in words, and its value in a draft.
 pub struct DraftField {
     /// Name in import files and exports.
@@ -168,106 +143,50 @@ pub struct DraftField {
     pub value: for<'d, 'a> fn(&'d mut RecordDraft<'a>) -> &'d mut DraftValue<'a>,
 }
 
-impl RecordDraft<'_> {
-    /// All fields, in the order of exports. Readers of import files, their error messages and the
-    /// help of the command line follow this table.
-    pub const FIELDS: &'static [DraftField] = &[
-        DraftField {
-            name: "id",
-            rule: "UUID; without it, made from source_release_id",
-            value: |draft| &mut draft.id,
-        },
-        DraftField {
-            name: "video_type",
-            rule: "movie or episode",
-            value: |draft| &mut draft.video_type,
-        },
-        DraftField {
-            name: "title",
-            rule: "1 to 500 characters with at least one word",
-            value: |draft| &mut draft.title,
-        },
-        DraftField {
-            name: "season",
-            rule: "1 to 65535",
-            value: |draft| &mut draft.season,
-        },
-        DraftField {
-            name: "episode",
-            rule: "1 to 65535",
-            value: |draft| &mut draft.episode,
-        },
-        DraftField {
-            name: "year",
-            rule: "1850 to 2100",
-            value: |draft| &mut draft.year,
-        },
-        DraftField {
-            name: "catalog_id",
-            rule: "tt and 1 to 12 digits",
-            value: |draft| &mut draft.catalog_id,
-        },
-        DraftField {
-            name: "parent_catalog_id",
-            rule: "tt and 1 to 12 digits",
-            value: |draft| &mut draft.parent_catalog_id,
-        },
-        DraftField {
-            name: "description",
-            rule: "up to 10000 characters",
-            value: |draft| &mut draft.description,
-        },
-        DraftField {
-            name: "uploader_name",
-            rule: "up to 200 characters",
-            value: |draft| &mut draft.uploader_name,
-        },
-        DraftField {
-            name: "posted_at",
-            rule: "ISO 8601 with any offset, years 0001 to 9999",
-            value: |draft| &mut draft.posted_at,
-        },
-        DraftField {
-            name: "downloads",
-            rule: "0 to 4294967295 [default: 0]",
-            value: |draft| &mut draft.downloads,
-        },
-        DraftField {
-            name: "is_active",
-            rule: "true or false [default: true]",
-            value: |draft| &mut draft.is_active,
-        },
-        DraftField {
-            name: "source_release_id",
-            rule: "1 to 200 of A-Z a-z 0-9 . _ -",
-            value: |draft| &mut draft.source_release_id,
-        },
-        DraftField {
-            name: "language",
-            rule: "a language tag such as es-MX [default: es]",
-            value: |draft| &mut draft.language,
-        },
-        DraftField {
-            name: "file_name",
-            rule: "up to 255 characters",
-            value: |draft| &mut draft.file_name,
-        },
-        DraftField {
-            name: "hearing_impaired",
-            rule: FLAG_RULE,
-            value: |draft| &mut draft.hearing_impaired,
-        },
-        DraftField {
-            name: "forced",
-            rule: FLAG_RULE,
-            value: |draft| &mut draft.forced,
-        },
-        DraftField {
-            name: "machine_translated",
-            rule: FLAG_RULE,
-            value: |draft| &mut draft.machine_translated,
-        },
-    ];
+/// Makes [`RecordDraft`] and the table of its fields, each with its name and its rule.
+macro_rules! record_draft {
+    ($($field:ident: $rule:expr,)+) => {
+        /// One line of an import file: the fields of a record, not validated.
+        #[derive(Debug, Clone, PartialEq, Default)]
+        #[expect(missing_docs, reason = "the fields are those of a record")]
+        pub struct RecordDraft<'a> {
+            $(pub $field: DraftValue<'a>,)+
+        }
+
+        impl RecordDraft<'_> {
+            /// All fields, in the order of exports. Readers of import files, their error messages
+            /// and the help of the command line follow this table.
+            pub const FIELDS: &'static [DraftField] = &[
+                $(DraftField {
+                    name: stringify!($field),
+                    rule: $rule,
+                    value: |draft| &mut draft.$field,
+                },)+
+            ];
+        }
+    };
+}
+
+record_draft! {
+    id: "UUID; without it, made from source_release_id",
+    video_type: "movie or episode",
+    title: "1 to 500 characters with at least one word",
+    season: "1 to 65535",
+    episode: "1 to 65535",
+    year: "1850 to 2100",
+    catalog_id: "tt and 1 to 12 digits",
+    parent_catalog_id: "tt and 1 to 12 digits",
+    description: "up to 10000 characters",
+    uploader_name: "up to 200 characters",
+    posted_at: "ISO 8601 with any offset, years 0001 to 9999",
+    downloads: "0 to 4294967295 [default: 0]",
+    is_active: "true or false [default: true]",
+    source_release_id: "1 to 200 of A-Z a-z 0-9 . _ -",
+    language: "a language tag such as es-MX [default: es]",
+    file_name: "up to 255 characters",
+    hearing_impaired: FLAG_RULE,
+    forced: FLAG_RULE,
+    machine_translated: FLAG_RULE,
 }
 
 /// Reason why a draft is not a valid record: the field and its fault.
