@@ -188,6 +188,69 @@ fn a_key_that_is_rolled_after_weeks_goes_on_for_the_chosen_time() {
         }
         assert_eq!(state(end), ApiKeyState::Revoked);
     }
+    // It was right, as is known after some hours.
+    let hours = weeks + 6 * 3_600;
+    let set = apply(&engine, Change::SetClock(after(hours)), after(hours));
+    assert_eq!(set, Outcome::Done);
+    let second = StateEvent::DropExpiredSessions(after(hours + 60));
+    assert_eq!(engine.apply(vec![second]).unwrap(), [Outcome::Done]);
+    let ends = [1, 2].map(|number| api_key(&engine, number).revoked_at);
+    assert_eq!(ends, [7, 30].map(|days| Some(after(weeks + days * DAY))));
+}
+
+/// The clock of one node is days ahead. Keys that it rolls end as if they had been rolled when a
+/// right clock is heard, and not as many days later, also after one was rolled again.
+#[test]
+fn a_key_that_a_wrong_clock_has_rolled_goes_on_for_the_chosen_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = opened_now(dir.path());
+    for number in 1..=3 {
+        make_key(&engine, number, None);
+    }
+    let wrong = after(5 * DAY);
+    roll(&engine, 1, 7 * DAY, wrong);
+    roll(&engine, 4, 2 * DAY, wrong.plus_seconds(60));
+    roll(&engine, 2, 7 * DAY, after(60));
+    let hear = |at| {
+        engine
+            .apply(vec![StateEvent::DropExpiredSessions(at)])
+            .unwrap()
+    };
+    let ends = |engine: &Engine| [1, 2, 4].map(|number| api_key(engine, number).revoked_at);
+    // It is doubted, and not yet known to be wrong.
+    assert_eq!(hear(wrong.plus_seconds(120)), [Outcome::Done]);
+    let rolled = [12 * DAY, 7 * DAY + 60, 7 * DAY + 60].map(|seconds| Some(after(seconds)));
+    assert_eq!(ends(&engine), rolled);
+    assert_eq!(hear(after(120)), [Outcome::KeysCorrected]);
+    let right = [7 * DAY + 120, 7 * DAY + 60, 2 * DAY + 120].map(|it| Some(after(it)));
+    assert_eq!(ends(&engine), right);
+    assert_eq!(hear(after(180)), [Outcome::Done]);
+    // Once more, and the data directory is opened in between.
+    roll(&engine, 3, 7 * DAY, wrong);
+    drop(engine);
+    let engine = open(dir.path());
+    let heard = vec![StateEvent::DropExpiredSessions(after(240))];
+    assert_eq!(engine.apply(heard).unwrap(), [Outcome::KeysCorrected]);
+    assert_eq!(ends(&engine), right);
+    let ended = api_key(&engine, 3).revoked_at;
+    assert_eq!(ended, Some(after(7 * DAY + 240)));
+    let created = (1..=7).map(|number| api_key(&engine, number).created_at);
+    assert!(created.max() <= Some(after(240)));
+}
+
+/// A clock that was wrong and believed for hours is taken back.
+#[test]
+fn a_key_that_a_believed_clock_has_rolled_goes_on_for_the_chosen_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = opened_now(dir.path());
+    make_key(&engine, 1, None);
+    let wrong = after(5 * DAY);
+    apply(&engine, Change::SetClock(wrong), wrong);
+    roll(&engine, 1, 7 * DAY, wrong);
+    assert_eq!(api_key(&engine, 1).revoked_at, Some(after(12 * DAY)));
+    let set = apply(&engine, Change::SetClock(after(60)), after(60));
+    assert_eq!(set, Outcome::KeysCorrected);
+    assert_eq!(api_key(&engine, 1).revoked_at, Some(after(7 * DAY + 60)));
 }
 
 #[test]

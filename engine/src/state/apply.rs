@@ -178,10 +178,14 @@ impl EventStep<'_, '_> {
             StateEvent::TakeLink(digest) => self.take_link(*digest),
             StateEvent::DropExpiredSessions(now) => {
                 // By a clock that is far ahead nothing ends for good.
-                let now = self.see(*now)?;
-                self.close_sessions(|session| session.has_ended(now))?;
-                self.drop_links(|link| link.has_ended(now))?;
-                Ok(Outcome::Done)
+                let seen = self.see(*now)?;
+                self.close_sessions(|session| session.has_ended(seen))?;
+                self.drop_links(|link| link.has_ended(seen))?;
+                if seen == *now {
+                    self.doubt_rolls(seen)
+                } else {
+                    Ok(Outcome::Done)
+                }
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),
             StateEvent::KeepFigures(day, figures) => self.keep_figures(*day, figures),

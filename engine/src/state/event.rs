@@ -412,6 +412,8 @@ pub enum Outcome {
     ApiKey(ApiKey),
     /// A one-time link was made, or withdrawn.
     Link(OneTimeLink),
+    /// Done, and keys that a wrong clock had rolled end sooner.
+    KeysCorrected,
     /// Refused: the owner has the maximum number of keys.
     TooManyKeys,
     /// Refused: the owner has the maximum number of active keys.

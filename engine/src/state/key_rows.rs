@@ -210,7 +210,7 @@ impl EventStep<'_, '_> {
         };
         old.replaced_by = Some(new.id);
         self.move_usage(old.id, new.id)?;
-        let at = self.see(at)?;
+        let at = self.see_roll(at)?;
         // Without a grace period the roll is a revocation: a clock that is set right later must not
         // make the old key valid again.
         old.revoked_at = Some(if is_revocation { at } else { roll.old_ends_at });

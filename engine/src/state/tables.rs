@@ -99,6 +99,9 @@ pub(super) const LAST_API_KEY: &[u8] = b"last api key";
 pub(super) const LAST_USAGE: &[u8] = b"last usage";
 /// The latest second ever seen.
 pub(super) const LATEST_SECOND: &[u8] = b"latest second";
+/// The latest second at which a key was rolled by a clock that was far ahead; absent while no such
+/// clock is doubted.
+pub(super) const ROLLED_AHEAD: &[u8] = b"rolled ahead";
 /// Id of the last entry of the audit log.
 pub(super) const LAST_AUDIT: &[u8] = b"last audit entry";
 /// Number of entries kept in the audit log, without the routine ones.

@@ -184,6 +184,10 @@ impl Credentials {
 
     /// Brings the table up to date with the keys that a change concerns.
     fn follow(&self, affected: AffectedKeys, outcome: &Outcome) {
+        if *outcome == Outcome::KeysCorrected {
+            self.rebuild();
+            return;
+        }
         let accounts = self.engine.accounts();
         let _order = self.updating.lock();
         match affected {
@@ -245,7 +249,7 @@ impl Credentials {
     }
 
     /// Reads all keys and accounts and replaces the table. Cost: a copy of every key.
-    fn rebuild(&self) {
+    pub(super) fn rebuild(&self) {
         let _order = self.updating.lock();
         let mut api_keys = self.engine.accounts().api_keys();
         let mut accounts = self.engine.accounts().all();
@@ -321,7 +325,7 @@ impl AffectedKeys {
             | Change::IssueLink(_)
             | Change::WithdrawLink(_)
             | Change::ReplaceRecoveryCodes(..)
-            // It revokes no key that was not revoked before.
+            // Its outcome says if it does.
             | Change::SetClock(_)
             | Change::AcceptInvitation(..)
             | Change::SetPasswordByLink { .. }
@@ -333,7 +337,8 @@ impl AffectedKeys {
 #[cfg(test)]
 mod tests {
     use subcat_engine::{
-        NewAccount, NewApiKey, NodeId, Options, Real, Role, Scopes, StoreKind, block_on,
+        KeyRenewal, KeyRoll, NewAccount, NewApiKey, NodeId, Options, Real, Role, Scopes, StoreKind,
+        block_on,
     };
 
     use super::*;
@@ -452,6 +457,52 @@ mod tests {
             });
             assert!(!is_known(&old));
             assert_eq!(is_known(&last), is_of_account);
+        }
+    }
+
+    /// A clock that is days ahead has rolled a key, and is set right: by an event of the clock, or
+    /// by the operator after it was believed.
+    #[test]
+    fn a_key_that_a_wrong_clock_has_rolled_ends_sooner_in_the_table_too() {
+        const WEEK: i64 = 7 * 86_400;
+        let wrong = now().plus_seconds(WEEK);
+        for is_believed in [false, true] {
+            let credentials = credentials();
+            let (old, text) = make_key(&credentials, None);
+            change(&credentials, Change::SetClock(now()));
+            if is_believed {
+                change(&credentials, Change::SetClock(wrong));
+            }
+            let renewed = Change::RenewApiKey(KeyRenewal {
+                roll: KeyRoll {
+                    old,
+                    digest: api_key_digest("new"),
+                    partial: String::new(),
+                    old_ends_at: wrong.plus_seconds(WEEK),
+                },
+                expires_at: None,
+                bound: None,
+            });
+            let rolled = credentials.change(renewed, Actor::CommandLine, wrong);
+            block_on(rolled).unwrap();
+            let end = || {
+                credentials
+                    .key_table()
+                    .lookup(&text)
+                    .unwrap()
+                    .api_key
+                    .revoked_at
+            };
+            assert_eq!(end(), Some(wrong.plus_seconds(WEEK)));
+            if is_believed {
+                change(&credentials, Change::SetClock(now()));
+            } else {
+                let heard = vec![StateEvent::DropExpiredSessions(now())];
+                let heard = credentials.engine.apply(heard).unwrap();
+                assert_eq!(heard, [Outcome::KeysCorrected]);
+                credentials.rebuild();
+            }
+            assert_eq!(end(), Some(now().plus_seconds(WEEK)));
         }
     }
 

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use subcat_engine::{Change, DamageEntry, Engine, MaintenanceTask, StateEvent};
+use subcat_engine::{Change, DamageEntry, Engine, MaintenanceTask, Outcome, StateEvent};
 
 use super::Service;
 use super::background::BackgroundTask;
@@ -220,7 +220,10 @@ fn drop_expired_sessions(service: &Service) -> subcat_engine::Result<()> {
         confirmed.map(|now| Change::SetClock(now).into_event(Actor::Clock.as_str(), now));
     let mut events: Vec<StateEvent> = set_clock.into_iter().collect();
     events.push(StateEvent::DropExpiredSessions(effective_now));
-    service.engine.apply(events)?;
+    let outcomes = service.engine.apply(events)?;
+    if outcomes.contains(&Outcome::KeysCorrected) {
+        service.credentials().rebuild();
+    }
     Ok(())
 }
 
