@@ -341,6 +341,11 @@ impl FilesHandle<'_> {
         Ok(())
     }
 
+    /// Returns true if this source is the second home of the blobs here, attached or not.
+    pub fn is_second_home(self, source: &dyn BlobSource) -> Result<bool> {
+        self.database.second_home.is(source)
+    }
+
     /// Returns true if blobs have a second home, attached or not.
     pub fn has_second_home(self) -> bool {
         self.database.second_home.is_there()

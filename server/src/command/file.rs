@@ -40,7 +40,8 @@ enum FileAction {
     ///
     /// They are left when files are forgotten or replaced, or when two nodes fetch a file at once.
     /// Older backups may refer to them, and so may other services with the same bucket: remove none
-    /// that is younger than the oldest backup, and none from a bucket that is shared.
+    /// that is younger than the oldest backup, and none from a bucket that is shared. One that this
+    /// data directory has not kept its files in is left as it is.
     Sweep {
         /// Days for which an object must have been there
         #[arg(long, value_name = "DAYS", default_value = "30")]

@@ -131,6 +131,12 @@ pub enum OperationRejection {
     /// No bucket is set.
     #[error("files.s3 names no bucket")]
     NoBucket,
+    /// The bucket is not the one that this data directory keeps its files in.
+    #[error(
+        "files.s3 names {0}, where no file of this data directory has ever been put: what nothing \
+         here refers to there may be another service's, and stays"
+    )]
+    ForeignBucket(String),
     /// The bucket does not answer, or refuses.
     #[error("files.s3: {0}")]
     Bucket(String),

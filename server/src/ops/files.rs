@@ -3,6 +3,8 @@
 use std::num::NonZeroU16;
 
 use serde::{Deserialize, Serialize};
+#[cfg(feature = "s3")]
+use subcat_engine::BlobSource;
 use subcat_engine::{CachedFile, Outcome, ReleaseId, StateEvent};
 
 use super::error::{OperationError, OperationRejection};
@@ -164,6 +166,10 @@ impl Operation for SweepBucket {
             let bucket = |error: std::io::Error| OperationRejection::Bucket(error.to_string());
             let storage = ObjectStorage::new(&operations.config.files_s3).map_err(bucket)?;
             let storage = storage.ok_or(OperationRejection::NoBucket)?;
+            // Nothing here refers to any object of another bucket: all of them would be orphans.
+            if self.remove && !operations.engine.files().is_second_home(&storage)? {
+                return Err(OperationRejection::ForeignBucket(storage.name()).into());
+            }
             let mut swept = BucketSwept {
                 are_removed: self.remove,
                 ..BucketSwept::default()

@@ -457,3 +457,35 @@ fn what_nothing_refers_to_leaves_the_bucket() {
     let refused = scene.place.run(&["file", "sweep"]).fails(1);
     assert!(refused.contains("names no bucket"), "{refused}");
 }
+
+/// Nothing here refers to what another service has in its bucket: settings that name that one by
+/// mistake remove nothing.
+#[test]
+fn what_another_service_keeps_stays_in_its_bucket() {
+    let (_own, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    let (other, other_endpoint) = Bucket::start();
+    other.put(&format!("blobs/{}", "a".repeat(64)), true);
+    let of_other = format!("files.s3.endpoint={other_endpoint}");
+    let sweep = |place: &Place, more: &[&str]| {
+        let config = ["file", "sweep", "--config", "s.toml"];
+        place.run(&[&config[..], more].concat())
+    };
+    // Before it has any, and while it has its own.
+    for has_own in [false, true] {
+        if has_own {
+            scene.start();
+            assert_eq!(scene.download().0, 200);
+            scene.wait_for_upload();
+            assert_eq!(scene.place.stop_server(), 0);
+            sweep(&scene.place, &["--remove"]).ok();
+        }
+        let place = &scene.place;
+        let counted = sweep(place, &["--set", &of_other, "--json"]).json();
+        assert_eq!(counted["orphans"], 1, "{counted}");
+        let refused = sweep(place, &["--set", &of_other, "--remove"]).fails(1);
+        assert!(refused.contains(&other_endpoint), "{refused}");
+        assert!(refused.contains("another service's"), "{refused}");
+        assert_eq!(other.names().len(), 1);
+    }
+}
