@@ -1,6 +1,7 @@
 //! Logs that are not the one that a data directory follows, and commands that would remove one.
 
 use super::fixture::{Cluster, LogServer, lines, wait};
+use crate::harness::line;
 
 fn reseed_names_what_is_lost(log: LogServer) {
     let mut cluster = Cluster::new(log, &lines(1..4, "Heat"));
@@ -46,9 +47,7 @@ fn reseed_over_postgres_names_what_is_lost() {
     }
 }
 
-#[test]
-fn a_node_of_another_cluster_follows_nothing() {
-    let Some(log) = LogServer::nats() else { return };
+fn a_node_of_another_cluster_follows_nothing(log: LogServer) {
     let mut cluster = Cluster::alone(log, &lines(1..4, "Heat"));
     cluster.configure_log(0);
     cluster.begin();
@@ -66,10 +65,40 @@ fn a_node_of_another_cluster_follows_nothing() {
     assert!(sentence.contains("is of another cluster"), "{sentence}");
     // The other cluster lives: no advice ends it.
     assert!(!sentence.contains("--lose-entries-after"), "{sentence}");
+    // Its server follows nothing either, and appends nothing.
+    cluster.nodes[0].start_logged_server(&["--data", "other"]);
+    wait("it tells the logs apart", || {
+        let place = &cluster.nodes[0];
+        let status = place.run(&["cluster", "status", "--json", "--data", "other"]);
+        let status = status.json();
+        let problem = status["problem"].as_str().unwrap_or_default();
+        problem.contains("this data directory follows epoch")
+    });
+    let more = line(90, "Lost", "");
+    let import = ["import", "-", "--data", "other"];
+    let refused = cluster.nodes[0].run_with(&import, more);
+    assert_ne!(refused.status, 0, "{refused:?}");
+    assert_eq!(cluster.nodes[0].stop_server(), 0);
     cluster.start(0);
     cluster.wait_for_keys(0);
     assert_eq!(cluster.found(0, "heat"), 3);
-    assert_eq!(cluster.found(0, "up"), 0);
+    for title in ["up", "lost"] {
+        assert_eq!(cluster.found(0, title), 0, "{title}");
+    }
+}
+
+#[test]
+fn a_node_of_another_cluster_follows_nothing_in_nats() {
+    if let Some(log) = LogServer::nats() {
+        a_node_of_another_cluster_follows_nothing(log);
+    }
+}
+
+#[test]
+fn a_node_of_another_cluster_follows_nothing_in_postgres() {
+    if let Some(log) = LogServer::postgres() {
+        a_node_of_another_cluster_follows_nothing(log);
+    }
 }
 
 #[test]
