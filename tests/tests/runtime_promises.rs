@@ -17,6 +17,7 @@ const SEARCH: &str = "/api/subtitles/search?title=nothing";
 
 /// Two nodes, with different times after which they accept no keys without news.
 struct Pair {
+    log: SharedLog,
     // The threads of the nodes end before their services.
     a_node: RunningNode,
     b_node: RunningNode,
@@ -33,6 +34,7 @@ impl Pair {
         let b = TestServer::with(|config| log.joined_by(&config.data, 2, &a.service.engine));
         let b_node = log.run(&b.service, "b", b_seconds);
         let pair = Self {
+            log,
             a_node,
             b_node,
             a,
@@ -149,6 +151,34 @@ fn a_node_that_beats_and_obeys_nothing_is_not_waited_for_for_ever() {
     let took = pair.revoke_unheard(&made);
     assert!(took < PATIENCE, "{took:?}");
     comes_back(&pair, &made.0);
+}
+
+/// The one that revokes hears nobody afterwards: neither a node that follows the log, nor one that
+/// is cut off as well. There is no majority that it would trust: it waits for the promise of each.
+#[test]
+fn a_revocation_of_a_node_that_hears_nobody_is_obeyed_by_all() {
+    let pair = Pair::start([2, 5]);
+    let of_a = &pair.a.service.engine;
+    let c = TestServer::with(|config| pair.log.joined_by(&config.data, 3, of_a));
+    let c_node = pair.log.run(&c.service, "c", 4);
+    wait_until(|| pair.a_node.node.state().replica.nodes.len() == 3);
+    let (text, api_key) = pair.api_key();
+    wait_until(|| status(&c, &text) == 200);
+    c_node.line.set(LineState::Cut);
+    let (answer, took) = std::thread::scope(|scope| {
+        let revoking = scope.spawn(|| pair.revoke(&api_key));
+        wait_until(|| {
+            let known = of_a.accounts().api_key(api_key.id);
+            known.is_some_and(|api_key| api_key.revoked_at.is_some())
+        });
+        pair.a_node.line.set(LineState::Cut);
+        revoking.join().expect("it is answered")
+    });
+    let statuses = [&pair.a, &pair.b, &c].map(|server| status(server, &text));
+    assert_ne!(statuses[0], 200);
+    assert_eq!(statuses[1..], [401, 503], "{answer}");
+    assert!(answer.contains("node c has not confirmed"), "{answer}");
+    assert!(took < PATIENCE, "{took:?}");
 }
 
 /// A node that hears of it confirms at once, whatever it promises.
