@@ -64,22 +64,15 @@ pub enum ApiError {
     InvalidAddressParameter(&'static str),
 }
 
-const NO_RELEASE_ID: (StatusCode, &str) = (
-    StatusCode::BAD_REQUEST,
-    r#"{"detail":"Subtitle missing source_release_id to download"}"#,
-);
-const EXTRACTION_FAILED: (StatusCode, &str) = (
-    StatusCode::BAD_REQUEST,
-    r#"{"detail":"Failed to extract file from archive"}"#,
-);
-const CONVERSION_FAILED: (StatusCode, &str) = (
-    StatusCode::BAD_REQUEST,
-    r#"{"detail":"Failed to convert subtitle"}"#,
-);
-const FILE_NOT_IN_ARCHIVE: (StatusCode, &str) = (
-    StatusCode::NOT_FOUND,
-    r#"{"detail":"File not found in archive"}"#,
-);
+/// A status, and a body with this detail.
+macro_rules! detail {
+    ($status:ident, $detail:literal) => {
+        (
+            StatusCode::$status,
+            concat!(r#"{"detail":""#, $detail, r#""}"#),
+        )
+    };
+}
 
 impl ApiError {
     /// Status of the answer.
@@ -90,72 +83,44 @@ impl ApiError {
     /// Status and body.
     const fn status_and_body(self) -> (StatusCode, &'static str) {
         match self {
-            Self::BadRequest => (StatusCode::BAD_REQUEST, r#"{"detail":"Bad Request"}"#),
-            Self::NoCriterion => (
-                StatusCode::BAD_REQUEST,
-                r#"{"detail":"Provide at least one search criteria: query, title, catalog_id or public_id"}"#,
+            Self::BadRequest => detail!(BAD_REQUEST, "Bad Request"),
+            Self::NoCriterion => detail!(
+                BAD_REQUEST,
+                "Provide at least one search criteria: query, title, catalog_id or public_id"
             ),
-            Self::NoReleaseId => NO_RELEASE_ID,
-            Self::DownloadFailed => (
-                StatusCode::BAD_REQUEST,
-                r#"{"detail":"Failed to download subtitle"}"#,
+            Self::NoReleaseId => detail!(
+                BAD_REQUEST,
+                "Subtitle missing source_release_id to download"
             ),
-            Self::ExtractionFailed => EXTRACTION_FAILED,
-            Self::ConversionFailed => CONVERSION_FAILED,
-            Self::FileNotInArchive => FILE_NOT_IN_ARCHIVE,
-            Self::Unauthorized => (
-                StatusCode::UNAUTHORIZED,
-                r#"{"detail":"Invalid authentication credentials"}"#,
+            Self::DownloadFailed => detail!(BAD_REQUEST, "Failed to download subtitle"),
+            Self::ExtractionFailed => detail!(BAD_REQUEST, "Failed to extract file from archive"),
+            Self::ConversionFailed => detail!(BAD_REQUEST, "Failed to convert subtitle"),
+            Self::FileNotInArchive => detail!(NOT_FOUND, "File not found in archive"),
+            Self::Unauthorized => detail!(UNAUTHORIZED, "Invalid authentication credentials"),
+            Self::Forbidden => detail!(FORBIDDEN, "Forbidden"),
+            Self::NotFound => detail!(NOT_FOUND, "Not Found"),
+            Self::SubtitleNotFound => detail!(NOT_FOUND, "Subtitle not found"),
+            Self::MethodNotAllowed => detail!(METHOD_NOT_ALLOWED, "Method Not Allowed"),
+            Self::LengthRequired => detail!(LENGTH_REQUIRED, "Length Required"),
+            Self::ContentTooLarge => detail!(PAYLOAD_TOO_LARGE, "Content Too Large"),
+            Self::UriTooLong => detail!(URI_TOO_LONG, "URI Too Long"),
+            Self::PreconditionFailed => detail!(PRECONDITION_FAILED, "Precondition Failed"),
+            Self::RangeNotSatisfiable(_) => detail!(RANGE_NOT_SATISFIABLE, "Range Not Satisfiable"),
+            Self::SeasonWithoutEpisodes => detail!(
+                UNPROCESSABLE_ENTITY,
+                "Parameters 'season' and 'episode' are only allowed when video_type=episode"
             ),
-            Self::Forbidden => (StatusCode::FORBIDDEN, r#"{"detail":"Forbidden"}"#),
-            Self::NotFound => (StatusCode::NOT_FOUND, r#"{"detail":"Not Found"}"#),
-            Self::SubtitleNotFound => (StatusCode::NOT_FOUND, r#"{"detail":"Subtitle not found"}"#),
-            Self::MethodNotAllowed => (
-                StatusCode::METHOD_NOT_ALLOWED,
-                r#"{"detail":"Method Not Allowed"}"#,
+            Self::RateLimited => detail!(TOO_MANY_REQUESTS, "Rate limit exceeded"),
+            Self::FieldsTooLarge => detail!(
+                REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "Request Header Fields Too Large"
             ),
-            Self::LengthRequired => (
-                StatusCode::LENGTH_REQUIRED,
-                r#"{"detail":"Length Required"}"#,
-            ),
-            Self::ContentTooLarge => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                r#"{"detail":"Content Too Large"}"#,
-            ),
-            Self::UriTooLong => (StatusCode::URI_TOO_LONG, r#"{"detail":"URI Too Long"}"#),
-            Self::PreconditionFailed => (
-                StatusCode::PRECONDITION_FAILED,
-                r#"{"detail":"Precondition Failed"}"#,
-            ),
-            Self::RangeNotSatisfiable(_) => (
-                StatusCode::RANGE_NOT_SATISFIABLE,
-                r#"{"detail":"Range Not Satisfiable"}"#,
-            ),
-            Self::SeasonWithoutEpisodes => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                r#"{"detail":"Parameters 'season' and 'episode' are only allowed when video_type=episode"}"#,
-            ),
-            Self::RateLimited => (
-                StatusCode::TOO_MANY_REQUESTS,
-                r#"{"detail":"Rate limit exceeded"}"#,
-            ),
-            Self::FieldsTooLarge => (
-                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                r#"{"detail":"Request Header Fields Too Large"}"#,
-            ),
-            Self::Internal => (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                r#"{"detail":"Internal Server Error"}"#,
-            ),
-            Self::UpstreamFailed => (
-                StatusCode::BAD_GATEWAY,
-                r#"{"detail":"Failed to fetch subtitle from source"}"#,
-            ),
+            Self::Internal => detail!(INTERNAL_SERVER_ERROR, "Internal Server Error"),
+            Self::UpstreamFailed => detail!(BAD_GATEWAY, "Failed to fetch subtitle from source"),
             Self::InvalidAddressParameter(body) => (StatusCode::BAD_REQUEST, body),
-            Self::Unavailable | Self::Fenced | Self::Rebuilding => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                r#"{"detail":"Service Unavailable"}"#,
-            ),
+            Self::Unavailable | Self::Fenced | Self::Rebuilding => {
+                detail!(SERVICE_UNAVAILABLE, "Service Unavailable")
+            }
         }
     }
 
