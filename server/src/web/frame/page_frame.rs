@@ -1,5 +1,7 @@
 //! The parts of a page around its content: header, navigation, footer.
 
+use askama::Template;
+
 use super::assets;
 use super::language::Lang;
 use super::params::Params;
@@ -106,6 +108,18 @@ impl Frame {
         }
     }
 
+    pub(crate) fn opening(&self) -> Opening<'_> {
+        Opening { page: self }
+    }
+
+    pub(crate) fn header(&self) -> Header<'_> {
+        Header { page: self }
+    }
+
+    pub(crate) fn footer(&self) -> Footer<'_> {
+        Footer { page: self }
+    }
+
     /// True if the page is in Spanish; false for English. For sentences with values in them.
     pub(crate) fn is_spanish(&self) -> bool {
         self.lang == Lang::Es
@@ -127,4 +141,28 @@ impl Frame {
     pub(crate) fn icon_url(&self) -> &'static str {
         &assets::ICON.url
     }
+}
+
+// What is the same on every page has templates of its own: in the base template it would be compiled
+// for each page that extends it.
+
+/// The start of the document, with what the head has on every page.
+#[derive(Template)]
+#[template(path = "frame/opening.html")]
+pub(crate) struct Opening<'a> {
+    page: &'a Frame,
+}
+
+/// The end of the head, navigation, and the one-time message.
+#[derive(Template)]
+#[template(path = "frame/header.html")]
+pub(crate) struct Header<'a> {
+    page: &'a Frame,
+}
+
+/// The end of the document.
+#[derive(Template)]
+#[template(path = "frame/footer.html")]
+pub(crate) struct Footer<'a> {
+    page: &'a Frame,
 }
