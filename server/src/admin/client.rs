@@ -95,8 +95,12 @@ impl Client {
 
     /// Has the server execute an operation and returns its answer, in JSON.
     pub fn execute<O: Operation>(&self, operation: &O) -> Result<String, ClientError> {
-        let path = format!("/{}", O::NAME);
-        let response = self.post(&path, SentBody::whole(to_json(operation)))?;
+        self.execute_json(O::NAME, to_json(operation))
+    }
+
+    fn execute_json(&self, name: &str, arguments: String) -> Result<String, ClientError> {
+        let path = format!("/{name}");
+        let response = self.post(&path, SentBody::whole(arguments))?;
         let status = response.status();
         let body = self.read(response)?;
         let text = String::from_utf8_lossy(&body).into_owned();

@@ -160,8 +160,13 @@ impl Access {
 
 impl Opened {
     fn execute<O: Operation>(&self, operation: O) -> Result<O::Answer, CommandError> {
+        let operations = self.operations()?;
+        Ok(block_on(operation.execute(&operations))?)
+    }
+
+    fn operations(&self) -> Result<Operations<'_>, CommandError> {
         let now = now();
-        let operations = Operations {
+        Ok(Operations {
             engine: &self.engine,
             credentials: &self.credentials,
             config: Arc::clone(&self.config),
@@ -169,8 +174,7 @@ impl Opened {
             actor: Actor::CommandLine,
             now,
             effective_now: now.max(self.engine.usage().latest_moment()?),
-        };
-        Ok(block_on(operation.execute(&operations))?)
+        })
     }
 }
 

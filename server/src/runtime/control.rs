@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,9 @@ use tokio::runtime::{EnterGuard, Handle};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::priority::Priority;
-use super::work_pools::{PoolState, STALL_LIMIT, WorkKind, WorkPools, threads_max};
+use super::work_pools::{
+    JobOutput, PoolState, STALL_LIMIT, WaitingJob, WorkKind, WorkPools, output, threads_max,
+};
 
 /// Handle to the control runtime; clones are cheap.
 #[derive(Clone)]
@@ -25,6 +28,8 @@ impl ControlHandle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        // Tasks of one output have one type: the runtime's code for a task is large.
+        let task: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(task);
         self.runtime.spawn(task)
     }
 
@@ -54,14 +59,15 @@ impl ControlHandle {
         J: Future<Output: Send + 'static> + Send + 'static,
     {
         let (pools, runtime) = (Arc::clone(&self.pools), self.runtime.clone());
+        let job: WaitingJob = Box::pin(async { Box::new(job.await) as JobOutput });
         let job = async move { pools.run_waiting(&runtime, kind, job).await };
-        self.runtime.spawn(job).await?
+        Ok(output(self.runtime.spawn(job).await??))
     }
 
     /// Runs blocking work that no caller waits for.
     pub fn detach(&self, kind: WorkKind, work: impl FnOnce() + Send + 'static) {
         let handle = self.clone();
-        self.runtime.spawn(async move {
+        self.spawn(async move {
             // A panic is in the log.
             let _ = handle.run(kind, work).await;
         });

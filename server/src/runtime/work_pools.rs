@@ -8,6 +8,7 @@
 //! A no-op runs through each pool at intervals. If
 //! it does not return, and no other job of the pool ends either, the pool is stalled.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -138,6 +139,18 @@ pub(super) struct WorkPools {
     pools: [WorkPool; WorkKind::ALL.len()],
 }
 
+/// Output of a job, in a box: jobs have one type, so that what runs them is compiled once and not
+/// for each of them.
+pub(super) type JobOutput = Box<dyn Any + Send>;
+type BlockingJob = Box<dyn FnOnce() -> JobOutput + Send>;
+/// A job that waits now and then.
+pub(super) type WaitingJob = Pin<Box<dyn Future<Output = JobOutput> + Send>>;
+
+/// The output of a job that returns a `T`.
+pub(super) fn output<T: 'static>(output: JobOutput) -> T {
+    *output.downcast().expect("the job returns this type")
+}
+
 struct WorkPool {
     permits: Arc<Semaphore>,
     jobs: Mutex<PoolJobs>,
@@ -182,13 +195,23 @@ impl WorkPools {
         kind: WorkKind,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, JoinError> {
+        let job: BlockingJob = Box::new(|| Box::new(work()));
+        Ok(output(self.run_job(runtime, kind, job).await?))
+    }
+
+    async fn run_job(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        kind: WorkKind,
+        job: BlockingJob,
+    ) -> Result<JobOutput, JoinError> {
         let permits = Arc::clone(&self.pool(kind).permits);
         let permit = permits.acquire_owned().await;
         let permit = permit.expect("the permits are never closed");
         let pools = Arc::clone(self);
         let job = move || {
             let _running = RunningJob::start(pools, kind, permit);
-            work()
+            job()
         };
         runtime.spawn_blocking(job).await
     }
@@ -198,17 +221,13 @@ impl WorkPools {
     /// leave before.
     ///
     /// Errors: it panicked, or the runtime is ending.
-    pub(super) async fn run_waiting<J>(
+    pub(super) async fn run_waiting(
         self: &Arc<Self>,
         runtime: &Handle,
         kind: WorkKind,
-        job: J,
-    ) -> Result<J::Output, JoinError>
-    where
-        J: Future<Output: Send + 'static> + Send + 'static,
-    {
+        mut job: WaitingJob,
+    ) -> Result<JobOutput, JoinError> {
         let woken = Arc::new(WokenJob::default());
-        let mut job: Pin<Box<J>> = Box::pin(job);
         loop {
             let waker = Waker::from(Arc::clone(&woken));
             let poll = move || {
