@@ -143,8 +143,8 @@ impl Frame {
     }
 }
 
-// What is the same on every page has templates of its own: in the base template it would be compiled
-// for each page that extends it.
+// What is the same on every page has templates of its own: in the base template it would be
+// compiled for each page that extends it.
 
 /// The start of the document, with what the head has on every page.
 #[derive(Template)]
