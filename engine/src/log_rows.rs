@@ -117,9 +117,7 @@ pub(crate) fn note_start(rows: &mut Transaction<'_>, number: u64) -> Result<()> 
 
 /// The number of this node's last start that has appended, as this file knows it.
 pub(crate) fn read_start(rows: &Rows<'_>) -> Result<Option<u64>> {
-    let stored = rows.get(CLUSTER, START)?;
-    let stored = stored.and_then(|value| value.try_into().ok());
-    Ok(stored.map(u64::from_le_bytes))
+    read_number(rows, START)
 }
 
 /// Notes the epoch of the log that this node is about to make, until it enters that log: it knows
@@ -130,7 +128,11 @@ pub(crate) fn note_intended(rows: &mut Transaction<'_>, epoch: u64) -> Result<()
 
 /// The epoch of the log that this node was about to make, if it has not entered that log.
 pub(crate) fn read_intended(rows: &Rows<'_>) -> Result<Option<u64>> {
-    let stored = rows.get(CLUSTER, INTENDED)?;
+    read_number(rows, INTENDED)
+}
+
+fn read_number(rows: &Rows<'_>, row: &[u8]) -> Result<Option<u64>> {
+    let stored = rows.get(CLUSTER, row)?;
     let stored = stored.and_then(|value| value.try_into().ok());
     Ok(stored.map(u64::from_le_bytes))
 }
