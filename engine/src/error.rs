@@ -195,3 +195,20 @@ impl Error {
         }
     }
 }
+
+/// A transaction that was not seen to become durable.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    /// True if it may have become durable all the same.
+    pub(crate) is_open: bool,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            is_open: false,
+        }
+    }
+}

@@ -80,6 +80,8 @@ pub const IMPORT_PATH_BYTES_MAX: usize = 4096;
 pub const COMMIT_RECORDS_MAX: usize = 20_000;
 /// Size of such a transaction's records at which it ends, in bytes.
 pub const COMMIT_BYTES_MAX: usize = 16 << 20;
+/// About what a record takes besides its bytes, in memory or in a frame of a log.
+pub const RECORD_OVERHEAD_BYTES: usize = 64;
 /// Maximum number of records in the delta; a larger commit becomes a file segment directly.
 pub const DELTA_RECORDS_MAX: usize = 4_096;
 /// Maximum size of the delta's records, in bytes.
@@ -99,8 +101,8 @@ pub const RUN_BUFFER_BYTES_MIN: usize = 64 << 10;
 /// Number of records in one segment of an import: small, so that a restart after a crash has little
 /// to repeat.
 pub const IMPORT_SEGMENT_RECORDS: usize = 20_000;
-/// Size of such a segment's records at which it ends, in bytes. An import has five such portions in
-/// memory, each read, committed, waiting or built.
+/// Size of such a segment's records at which it ends, in bytes. An import has four such portions in
+/// memory, each read, committed or built.
 pub const IMPORT_SEGMENT_BYTES: usize = 16 << 20;
 /// Threads that build segments of an import or a log: building takes three times as long as
 /// committing.

@@ -7,15 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
-use super::event::{CatalogEvent, CatalogOutcome};
 use super::manifest_change::ManifestChange;
 use super::memory_budget::MemoryBudget;
 use super::segment_files::SegmentFiles;
-use super::tables::{AppliedChanges, RecordChange, apply_catalog};
+use super::tables::{AppliedChanges, RecordChange};
 use super::writer::Writer;
 use crate::codec::decode_record;
-use crate::damage::{DamageLog, Treatment};
-use crate::error::{Error, Result};
+use crate::damage::DamageLog;
+use crate::error::{Error, Failed, Result};
 use crate::limits::IMPORT_SORT_BYTES_MAX;
 use crate::search::Snapshot;
 use crate::store::{Store, Transaction};
@@ -93,39 +92,19 @@ impl Catalog {
         self.unmergeable_count.load(Ordering::Relaxed)
     }
 
-    /// Commits a few changes and makes them searchable.
-    pub(crate) fn commit(&self, frame: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
-        let mut writer = self.writer.lock();
-        self.ensure_recovered(&mut writer)?;
-        let applied = self.apply(&mut writer, |rows| apply_catalog(rows, frame))?;
-        // A frame without changes has no journal row, and nothing to show.
-        if !applied.changes.is_empty() {
-            let shown = self.show_changes(&mut writer, &[applied.number], &applied.changes);
-            if let Err(error) = shown {
-                self.show_later(&mut writer, &error);
-            }
-        }
-        Ok(applied.outcomes)
-    }
-
-    /// Shows what is stored, as far as it can be now: what keeps it from being shown is repaired,
-    /// and delays it. The outcome of a change is what its commit has decided.
-    pub(super) fn show_later(&self, writer: &mut Writer, error: &Error) {
-        // Half shown: a recovery shows the rest from the journal.
-        writer.require_recovery();
-        // The next change tries again, and maintenance each second.
-        if self.ensure_recovered(writer).is_err() {
-            self.damage.note(error, Treatment::ShownLater);
-        }
-    }
-
     /// Commits changes without showing them yet.
     pub(super) fn apply(
         &self,
         writer: &mut Writer,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<AppliedChanges>,
-    ) -> Result<AppliedChanges> {
-        match self.store.write(work) {
+    ) -> Result<AppliedChanges, Failed> {
+        let mut is_applied = false;
+        let written = self.store.write(|rows| {
+            let applied = work(rows)?;
+            is_applied = true;
+            Ok(applied)
+        });
+        match written {
             Ok(applied) => {
                 // Under the same lock as the commit: a chunk that ended without this note would
                 // show its older version as the newest.
@@ -134,11 +113,12 @@ impl Catalog {
                 Ok(applied)
             }
             // Without space nothing was tried.
-            Err(error @ Error::Space { .. }) => Err(error),
+            Err(error @ Error::Space { .. }) => Err(error.into()),
             Err(error) => {
                 // The outcome is open: the file may hold records that are unknown here.
                 writer.require_recovery();
-                Err(error)
+                let is_open = is_applied;
+                Err(Failed { error, is_open })
             }
         }
     }

@@ -1,19 +1,20 @@
-//! Chunks of an import: groups that are committed, and shown together. The `writer` module draws
+//! Chunks: frames that are committed one by one, and shown together. The `writer` module draws
 //! their states.
 
 use std::sync::Arc;
 
 use super::catalog_store::Catalog;
-use super::event::{CatalogEvent, CatalogOutcome};
+use super::event::CatalogOutcome;
 use super::live_segment::LiveSegment;
 use super::manifest_change::ManifestChange;
-use super::tables::{AppliedChanges, RecordChange, apply_catalog};
+use super::tables::{AppliedChanges, RecordChange};
 use super::writer::{ChunkToken, EndedChunk, Writer};
 use crate::codec::decode_record;
-use crate::error::Result;
+use crate::error::{Failed, Result};
 use crate::index::SegmentBuilder;
 use crate::limits::{
     DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_BYTES, IMPORT_SEGMENT_RECORDS,
+    RECORD_OVERHEAD_BYTES,
 };
 use crate::store::Transaction;
 
@@ -22,21 +23,27 @@ pub(super) struct Chunk {
     token: ChunkToken,
     /// Sequence numbers of its commits; the journal has them until the chunk is shown.
     commits: Vec<u64>,
-    /// Records that its commits changed.
+    /// Records that its commits changed, once each when it is closed.
     changes: Vec<RecordChange>,
-    /// Size of these records' stored bytes.
-    stored_bytes: usize,
+    /// Size of these records, in bytes.
+    bytes: usize,
 }
 
 impl Chunk {
     /// Returns true if it must become a segment.
     pub(super) fn is_full(&self) -> bool {
-        IMPORT_SEGMENT_RECORDS <= self.changes.len() || IMPORT_SEGMENT_BYTES <= self.stored_bytes
+        IMPORT_SEGMENT_RECORDS <= self.changes.len() || IMPORT_SEGMENT_BYTES <= self.bytes
+    }
+
+    /// The chunk with no more commits to come.
+    pub(super) fn close(mut self) -> Self {
+        keep_newest(&mut self.changes);
+        self
     }
 
     /// Returns true if it is small enough for the delta.
     fn fits_in_delta(&self) -> bool {
-        self.changes.len() <= DELTA_RECORDS_MAX && self.stored_bytes <= DELTA_BYTES_MAX
+        self.changes.len() <= DELTA_RECORDS_MAX && self.bytes <= DELTA_BYTES_MAX
     }
 }
 
@@ -75,53 +82,43 @@ impl Drop for OpenChunk<'_> {
 }
 
 impl Catalog {
-    /// Commits a group without showing it, and adds it to a chunk, or to a new one.
-    ///
-    /// Errors: the chunk is abandoned.
-    pub(super) fn commit_group(
-        &self,
-        chunk: Option<Chunk>,
-        group: Vec<CatalogEvent>,
-    ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
-        self.commit_to_chunk(chunk, |rows| apply_catalog(rows, group))
-    }
-
-    /// Commits changes, in ascending order of ids, without showing them, and adds them to a chunk,
-    /// or to a new one.
+    /// Commits changes without showing them, and adds them to a chunk, or to a new one.
     ///
     /// Errors: the chunk is abandoned.
     pub(super) fn commit_to_chunk(
         &self,
         chunk: Option<Chunk>,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<AppliedChanges>,
-    ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
+    ) -> Result<(Chunk, Vec<CatalogOutcome>), Failed> {
         let mut writer = self.writer.lock();
         if let Err(error) = self.ensure_recovered(&mut writer) {
             if let Some(chunk) = chunk {
-                // Its earlier groups are durable: the next recovery shows them from the journal.
+                // Its earlier commits are durable: the next recovery shows them from the journal.
                 writer.abandon_chunk(chunk.token);
             }
-            return Err(error);
+            return Err(error.into());
         }
         let mut chunk = chunk.unwrap_or_else(|| Chunk {
             token: writer.begin_chunk(),
             commits: Vec::new(),
             changes: Vec::new(),
-            stored_bytes: 0,
+            bytes: 0,
         });
-        let applied = match self.apply(&mut writer, work) {
+        let mut applied = match self.apply(&mut writer, work) {
             Ok(applied) => applied,
-            Err(error) => {
+            Err(failed) => {
                 writer.abandon_chunk(chunk.token);
-                return Err(error);
+                return Err(failed);
             }
         };
-        // `apply` noted the group's records as overtaken in every open chunk, this one included.
+        keep_newest(&mut applied.changes);
+        // `apply` noted these records as overtaken in every open chunk, this one included.
         writer.note_newest(chunk.token, &applied.changes);
-        // A group that changed nothing has no journal row that a segment could cover.
+        // A frame that changed nothing has no journal row that a segment could cover.
         if !applied.changes.is_empty() {
             let stored = applied.changes.iter().flat_map(|change| &change.stored);
-            chunk.stored_bytes += stored.map(Vec::len).sum::<usize>();
+            let sizes = stored.map(|stored| RECORD_OVERHEAD_BYTES + stored.len());
+            chunk.bytes += sizes.sum::<usize>();
             chunk.commits.push(applied.number);
             chunk.changes.extend(applied.changes);
         }
@@ -220,4 +217,18 @@ fn mark_old_versions(
         }
     }
     Ok(())
+}
+
+/// Keeps the last of several changes of a record, in ascending order of ids.
+fn keep_newest(changes: &mut Vec<RecordChange>) {
+    changes.sort_by_key(|change| change.id);
+    changes.dedup_by(|later, kept| {
+        let is_same = later.id == kept.id;
+        if is_same {
+            kept.stored = later.stored.take();
+            // What another caller has stored between them is shown already.
+            kept.was_there |= later.was_there;
+        }
+        is_same
+    });
 }

@@ -98,12 +98,6 @@ impl ExternalSorter {
         self.budget.give_back(std::mem::take(&mut self.taken_bytes));
     }
 
-    /// Returns true if it holds few records and bytes, repetitions counted.
-    pub(crate) fn is_small(&self, records_max: usize, bytes_max: usize) -> bool {
-        let bytes = || self.batch.pieces.iter().map(Vec::len).sum::<usize>();
-        self.runs.is_empty() && self.batch.entries.len() <= records_max && bytes() <= bytes_max
-    }
-
     fn spill(&mut self) -> Result<()> {
         let name = format!("{}-{}", self.name, self.runs.len());
         let path = self.data_dir.temporary(&name);

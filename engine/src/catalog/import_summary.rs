@@ -14,7 +14,7 @@ pub struct ImportSummary {
 }
 
 impl ImportSummary {
-    pub(crate) fn count(&mut self, outcomes: &[CatalogOutcome]) {
+    pub(crate) fn count(&mut self, outcomes: impl IntoIterator<Item = CatalogOutcome>) {
         for outcome in outcomes {
             match outcome {
                 CatalogOutcome::Inserted => self.inserted += 1,

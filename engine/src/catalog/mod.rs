@@ -21,21 +21,21 @@ mod index_check;
 mod chunk;
 mod import_summary;
 mod import;
-mod logged;
+mod applier;
 mod merge;
 mod segment_repair;
 mod recovery;
 #[cfg(test)]
 mod golden_test;
 
+pub(crate) use applier::{CatalogApplier, CatalogFrame};
 pub(crate) use catalog_store::Catalog;
 pub use encoded_records::EncodedRecords;
 pub(crate) use event::{CatalogEvent, CatalogOutcome};
 pub(crate) use external_sort::ExternalSorter;
-pub(crate) use import::{import_records, preview_records};
+pub(crate) use import::{each_group, preview_records};
 pub use import_summary::ImportSummary;
 pub(crate) use index_check::IndexFinding;
-pub(crate) use logged::{LoggedCatalogEvents, LoggedChunk};
 pub(crate) use segment_files::SegmentFiles;
 pub(crate) use tables::{
     ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS,

@@ -2,14 +2,14 @@
 //!
 //! # Life of a chunk
 //!
-//! An import commits its records in groups. Some groups together are a *chunk*: durable records
-//! that are not searchable yet. Another thread builds a segment file of them without the lock.
+//! Frames are committed one by one. Some of them together are a *chunk*: durable records that are
+//! not searchable yet. A segment file of them is built without the lock, or they go to the delta.
 //!
 //! ```text
 //!           begin_chunk            segment file written
 //!   (none) ------------> OPEN ---------------------------> BUILT
 //!                         |  ^ |                            |
-//!        others commit:   |  | | a group cannot be          | end_chunk, manifest stored,
+//!        others commit:   |  | | a frame cannot be          | end_chunk, manifest stored,
 //!        note_overtaken   |  +-+ committed, or the file     | snapshot published
 //!        (stays open)     |      cannot be written          v
 //!                         |                               SHOWN
@@ -126,7 +126,7 @@ impl EndedChunk {
     }
 }
 
-/// Chunks of imports.
+/// Chunks.
 impl Writer {
     /// Opens a chunk.
     pub(super) fn begin_chunk(&mut self) -> ChunkToken {
@@ -153,7 +153,7 @@ impl Writer {
     }
 
     /// Undoes the notes for a commit of the chunk itself: its version is the newest, whatever
-    /// others did before. `changes` are in ascending order of ids, as in every commit of an import.
+    /// others did before. `changes` are in ascending order of ids.
     pub(super) fn note_newest(&mut self, chunk: ChunkToken, changes: &[RecordChange]) {
         debug_assert!(changes.is_sorted_by_key(|change| change.id));
         if let Some(overtaken) = self.open_chunks.get_mut(&chunk.number)

@@ -50,6 +50,8 @@ mod lost_writes_test;
 #[cfg(test)]
 mod pending_changes_test;
 #[cfg(test)]
+mod records_test;
+#[cfg(test)]
 mod second_home_test;
 #[cfg(test)]
 mod segment_damage_test;

@@ -67,6 +67,18 @@ pub(super) fn text(text: &str) -> DraftValue<'_> {
     DraftValue::Text(Cow::Borrowed(text))
 }
 
+/// Gives the draft of a record, with its number behind the title.
+pub(super) fn draft<R>(number: u64, title: &str, each: impl FnOnce(RecordDraft<'_>) -> R) -> R {
+    let id = id(number).to_string();
+    each(RecordDraft {
+        id: text(&id),
+        video_type: text("movie"),
+        title: text(&format!("{title} {number}")),
+        posted_at: text("2020-01-02T03:04:05Z"),
+        ..RecordDraft::default()
+    })
+}
+
 pub(super) fn import(
     engine: &Engine,
     numbers: impl Iterator<Item = u64>,
@@ -74,15 +86,7 @@ pub(super) fn import(
 ) -> crate::Result<ImportSummary> {
     let mut importer = engine.catalog().importer();
     for number in numbers {
-        let id = id(number).to_string();
-        let pushed = importer.push(RecordDraft {
-            id: text(&id),
-            video_type: text("movie"),
-            title: text(&format!("{title} {number}")),
-            posted_at: text("2020-01-02T03:04:05Z"),
-            ..RecordDraft::default()
-        })?;
-        pushed.unwrap();
+        draft(number, title, |draft| importer.push(draft))?.unwrap();
     }
     importer.finish(&mut |_| {})
 }

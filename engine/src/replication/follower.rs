@@ -10,9 +10,9 @@ use super::frame::{Beat, Departure, Event, LogFrame, digest_of};
 use super::log::{LogEntry, ReadError};
 use super::node_status::NodeStatus;
 use super::read_ahead::ReadAhead;
-use super::shared::{ReplicaShared, must_join_again, unavailable};
+use super::shared::{Followed, ReplicaShared, must_join_again, unavailable};
 use super::ticket::EventOutcome;
-use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
+use crate::catalog::{CatalogApplier, CatalogFrame};
 use crate::error::{Error, Result};
 use crate::limits::{LOG_READ_BYTES, LOG_READ_BYTES_MIN, SLOW_READS_COUNT, STATE_HASHES_MAX};
 use crate::log_rows::{
@@ -36,10 +36,10 @@ pub(super) struct Follower {
     /// The last entry that was read and applied.
     last: LogPosition,
     /// Records that are durable and not shown.
-    chunk: LoggedChunk,
+    records: CatalogApplier,
     /// The last entry with only its state applied, while there was no space for records.
     obeyed: u64,
-    /// Answers of own frames that are given when `chunk` is shown.
+    /// Answers of own frames that are given when `records` are shown.
     held: Vec<FrameAnswer>,
     /// Runs of entries that threads build segments of, the oldest first.
     building: VecDeque<BuildingRun>,
@@ -135,7 +135,7 @@ fn decode_frame(shared: &ReplicaShared, entry: &LogEntry) -> Result<LogFrame, St
 }
 
 impl Follower {
-    pub(super) fn new([catalog, state]: [LogPosition; 2]) -> Self {
+    pub(super) fn new(followed: &Followed, [catalog, state]: [LogPosition; 2]) -> Self {
         let last = if catalog.seq < state.seq {
             catalog
         } else {
@@ -145,7 +145,7 @@ impl Follower {
             catalog,
             state,
             last,
-            chunk: LoggedChunk::default(),
+            records: CatalogApplier::new(Arc::clone(&followed.catalog)),
             obeyed: 0,
             held: Vec::new(),
             building: VecDeque::new(),
@@ -211,7 +211,7 @@ impl Follower {
         applied?;
         if is_tail {
             self.show(shared)?;
-        } else if self.chunk.is_full() {
+        } else if self.records.is_full() {
             self.build(shared)?;
         }
         Ok(has_entries)
@@ -438,7 +438,7 @@ impl Follower {
             digest: end.digest,
             ..self.last
         };
-        self.apply_records(shared, &mut entries, &position)
+        self.apply_records(&mut entries, &position)
             .map_err(|error| stop_if_damaged(shared, error))?;
         // The outcomes of records must survive a failure of the next step.
         self.unfinished = Some(UnfinishedRun { entries, position });
@@ -458,19 +458,14 @@ impl Follower {
         for received in run.entries {
             self.answer(shared, received)?;
         }
-        if self.chunk.is_empty() {
+        if self.records.is_empty() {
             shared.applied.store(self.last.seq, Ordering::Release);
         }
         Ok(())
     }
 
     /// Applies changes of records.
-    fn apply_records(
-        &mut self,
-        shared: &ReplicaShared,
-        run: &mut [Received],
-        position: &LogPosition,
-    ) -> Result<()> {
+    fn apply_records(&mut self, run: &mut [Received], position: &LogPosition) -> Result<()> {
         let mut frames = Vec::new();
         for received in run.iter_mut() {
             // One slot for each event, in order, filled when its file is changed.
@@ -484,7 +479,7 @@ impl Follower {
             });
             let events: Vec<_> = events.collect();
             if !events.is_empty() {
-                frames.push(LoggedCatalogEvents {
+                frames.push(CatalogFrame {
                     version: received.version,
                     origin: received.origin,
                     events,
@@ -494,8 +489,8 @@ impl Follower {
         if frames.is_empty() {
             return Ok(());
         }
-        let catalog = &shared.followed.catalog;
-        let outcomes = catalog.apply_logged(&mut self.chunk, frames, position)?;
+        let committed = self.records.commit(frames, Some(position));
+        let outcomes = committed.map_err(|failed| failed.error)?;
         let mut outcomes = outcomes.into_iter();
         let already = self.catalog.seq;
         for received in run.iter_mut().filter(|received| already < received.seq) {
@@ -592,7 +587,7 @@ impl Follower {
         // Held until the records of this frame and of all before it are shown: a beat says that
         // everything before it is.
         let answer = FrameAnswer::of(received);
-        if self.chunk.is_empty() {
+        if self.records.is_empty() {
             answer.give(shared);
         } else {
             self.held.push(answer);
@@ -602,7 +597,7 @@ impl Follower {
 
     /// Lets a thread build a segment of the records that were applied.
     fn build(&mut self, shared: &ReplicaShared) -> Result<()> {
-        shared.followed.catalog.build_logged(&mut self.chunk)?;
+        self.records.build()?;
         let answers = std::mem::take(&mut self.held);
         let seq = self.last.seq;
         self.building.push_back(BuildingRun { seq, answers });
@@ -612,14 +607,14 @@ impl Follower {
 
     /// Waits until no thread builds anything.
     pub(super) fn finish_building(&mut self, shared: &ReplicaShared) -> Result<()> {
-        self.chunk.wait_for_building(0)?;
+        self.records.wait_for_building(0)?;
         self.note_built(shared);
         Ok(())
     }
 
     /// Answers callers waiting for chunks that threads have shown, or, after a failure, a recovery.
     fn note_built(&mut self, shared: &ReplicaShared) {
-        let Some(building_count) = self.chunk.building_count() else {
+        let Some(building_count) = self.records.building_count() else {
             return;
         };
         while building_count < self.building.len()
@@ -634,7 +629,7 @@ impl Follower {
 
     /// Shows the applied records, and answers the callers waiting for that.
     fn show(&mut self, shared: &ReplicaShared) -> Result<()> {
-        shared.followed.catalog.show_logged(&mut self.chunk)?;
+        self.records.show()?;
         let built = self.building.drain(..).flat_map(|run| run.answers);
         for answer in built.chain(self.held.drain(..)) {
             answer.give(shared);

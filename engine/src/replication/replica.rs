@@ -58,7 +58,7 @@ impl Replica {
     ) -> Result<Self> {
         // Any entry before may have changed keys.
         let position_max = positions[0].seq.max(positions[1].seq);
-        let follower = Follower::new(positions);
+        let follower = Follower::new(&followed, positions);
         let position = follower.position();
         let (catalog, state) = (followed.catalog.store(), followed.state.store());
         let heard_at = (attachment.clock)();

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::change_log::ChangeLog;
@@ -11,7 +10,7 @@ use super::pending_change::PendingChange;
 use super::replica::Replica;
 use super::snapshot::SnapshotSummary;
 use super::ticket::{ChangeTicket, bytes_of, of_catalog, of_state};
-use crate::catalog::{CatalogEvent, CatalogOutcome, ExternalSorter, ImportSummary};
+use crate::catalog::{CatalogEvent, CatalogOutcome, ExternalSorter, ImportSummary, each_group};
 use crate::error::Result;
 use crate::limits::{
     FRAME_BYTES_MAX, FRAME_DOWNLOADS_MAX, IMPORT_FRAMES_MAX, IMPORT_PART_BYTES_MAX,
@@ -58,7 +57,12 @@ impl ChangeLog for Replica {
         records: ExternalSorter,
         progress: &mut dyn FnMut(u64),
     ) -> Result<ImportSummary> {
-        FramesAhead::new(self, progress).import(records)
+        let mut ahead = FramesAhead::new(self, progress);
+        each_group(records, IMPORT_PART_BYTES_MAX, &mut |part| {
+            ahead.submit(part)
+        })?;
+        while ahead.wait_for_oldest()? {}
+        Ok(ahead.summary)
     }
 
     fn downloads_max(&self) -> u64 {
@@ -90,11 +94,9 @@ fn frames_of(events: Vec<StateEvent>) -> Vec<Vec<Event>> {
     frames
 }
 
-/// Frames of an import that are on their way, and what comes into the next one.
+/// Frames of an import that are on their way.
 struct FramesAhead<'r> {
     replica: &'r Replica,
-    part: Vec<Event>,
-    part_bytes: usize,
     pending: VecDeque<Arc<ChangeTicket>>,
     summary: ImportSummary,
     progress: &'r mut dyn FnMut(u64),
@@ -104,38 +106,15 @@ impl<'r> FramesAhead<'r> {
     fn new(replica: &'r Replica, progress: &'r mut dyn FnMut(u64)) -> Self {
         Self {
             replica,
-            part: Vec::new(),
-            part_bytes: 0,
             pending: VecDeque::new(),
             summary: ImportSummary::default(),
             progress,
         }
     }
 
-    /// Puts all records; returns when searches of this node find them.
-    fn import(mut self, records: ExternalSorter) -> Result<ImportSummary> {
-        /// About what an event takes besides its record.
-        const FIXED_BYTES: usize = 64;
-        records.drain(&mut |id, stored| {
-            self.part_bytes += FIXED_BYTES + stored.len();
-            self.part
-                .push(Event::Catalog(CatalogEvent::PutRecord(id, stored)));
-            if IMPORT_PART_BYTES_MAX <= self.part_bytes {
-                self.submit()?;
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        self.submit()?;
-        while self.wait_for_oldest()? {}
-        Ok(self.summary)
-    }
-
-    fn submit(&mut self) -> Result<()> {
-        let part = std::mem::take(&mut self.part);
-        self.part_bytes = 0;
-        if !part.is_empty() {
-            self.pending.push_back(self.replica.submit(part));
-        }
+    fn submit(&mut self, part: Vec<CatalogEvent>) -> Result<()> {
+        let part = part.into_iter().map(Event::Catalog).collect();
+        self.pending.push_back(self.replica.submit(part));
         while IMPORT_FRAMES_MAX < self.pending.len() {
             self.wait_for_oldest()?;
         }
@@ -148,7 +127,7 @@ impl<'r> FramesAhead<'r> {
             return Ok(false);
         };
         let outcomes = self.replica.wait_for(&oldest)?;
-        self.summary.count(&of_catalog(outcomes));
+        self.summary.count(of_catalog(outcomes));
         (self.progress)(self.summary.records());
         Ok(true)
     }

@@ -32,6 +32,6 @@ pub use event::{
 };
 pub(crate) use node_rows::{forget_others, identify, mark_aggregated};
 pub(crate) use repair::scrub_rows;
-pub(crate) use store::{Failed, State};
+pub(crate) use store::State;
 pub(crate) use tables::{FILES, NODE, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
 pub use touched::TouchedCredentials;

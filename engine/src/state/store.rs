@@ -4,19 +4,19 @@
 //!
 //! Two callers at once: A revokes key 7, B adds an account. The file has 41 applied frames.
 //!
-//! 1. Both put a `Ticket` into `queue`. A gets the lock of `writer`, and takes both tickets: their
-//!    events are one frame (group commit). B waits for the lock.
+//! 1. Both queue their events in the log. Alone, A takes both frames, and B waits (group commit);
+//!    `apply` gets the lock of `writer`.
 //! 2. `settle` compares the number in the file with that in memory. Both are 41.
-//! 3. `try_commit` applies the frame in one transaction, which also stores 42, and makes it
+//! 3. `try_commit` applies the frames in one transaction, which also stores 42, and makes them
 //!    durable.
 //! 4. `show` changes the tables in memory. Only now do readers see key 7 revoked: never a change
 //!    that a power cut could take back.
-//! 5. Each ticket gets the outcomes of its events. B gets the lock, and finds its answer.
+//! 5. Each caller gets the outcomes of its events: B finds its answer when it gets its turn.
 //!
 //! | found | number in the file | consequence |
 //! |---|---|---|
 //! | the commit fails | 42 | none: it is durable, and counts as a success |
-//! | the commit fails | 41 | the events of each caller are tried again, alone |
+//! | the commit fails | 41 | the log tries the frame of each caller again, alone |
 //! | the commit fails | unreadable | an error for all: the change may be made or not |
 //! | the next `settle` | above memory's | a failed commit was durable: all tables are read again |
 //! | the next `settle` | below memory's | a write was lost: the rows in memory are stored again |
@@ -51,7 +51,7 @@ use super::touched::TouchedCredentials;
 use super::view::View;
 use crate::codec::{ApiKeyTotals, StoredValue, decode_figures, decode_number, encode_number};
 use crate::damage::{DamageLog, Treatment};
-use crate::error::{Error, Result};
+use crate::error::{Error, Failed, Result};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::log_rows::LogProgress;
 use crate::model::{
@@ -84,23 +84,6 @@ pub(crate) struct StateCounts {
     pub(crate) cached_files: u64,
     /// Size of all cached blobs, in bytes, each counted once.
     pub(crate) blob_bytes: u64,
-}
-
-/// Frames that were not seen to become durable.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) error: Error,
-    /// True if they may have become durable all the same.
-    pub(crate) is_open: bool,
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self {
-            error,
-            is_open: false,
-        }
-    }
 }
 
 /// Result of a transaction that is durable and shown.
