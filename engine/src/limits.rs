@@ -176,8 +176,8 @@ pub const SERVED_SECONDS_MIN: i64 = 60;
 pub const MADE_TEXTS_BYTES_MAX: u64 = 1 << 30;
 /// Bytes that a made text takes beside its content.
 pub const MADE_TEXT_OVERHEAD_BYTES: u64 = 16 << 10;
-/// Number of pages of a mapping that are checked for residency at a time: just over a megabyte.
-pub const RESIDENT_PAGES_MAX: usize = 320;
+/// Number of pages of a mapping that are checked for residency at a time: just over 8 MiB.
+pub const RESIDENT_PAGES_MAX: usize = 2_100;
 /// Maximum number of blobs that are kept open and mapped.
 pub const OPEN_BLOBS_MAX: usize = 1024;
 /// Size of the page cache of the catalog's store, in bytes.

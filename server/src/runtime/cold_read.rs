@@ -3,8 +3,7 @@
 //! When bytes are not in the page cache, `sendfile` reads them from the disk. Until then it blocks,
 //! on any socket, and with it every connection of the worker. So a part of a file is looked up in
 //! the page cache first, and what is not there is read by another thread, for the page cache only.
-//! A file of one call that was sent within the last second is not looked up: it is in use, and so
-//! in memory.
+//! A file that was in memory within the last second, all of it, is not looked up: it is in use.
 
 use std::io;
 use std::ops::Range;
@@ -17,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::file_body::StoredBytes;
 use super::priority::Priority;
-use crate::limits::{COLD_READERS_MAX, SENDFILE_BYTES_MAX};
+use crate::limits::COLD_READERS_MAX;
 
 /// Time without an answer after which a file is looked up in the page cache again.
 const IN_USE_MS: u64 = 1_000;
@@ -55,10 +54,19 @@ impl ColdRead {
             if is_in_use(stored, &range, milliseconds()) {
                 return Poll::Ready(range.len());
             }
-            let resident_bytes = stored.resident_bytes(range.clone());
+            // The first part asks for the others, too: a file of 8 MB takes more than ten calls.
+            let file_bytes = stored.mapped().len();
+            let looked = if range.start == 0 {
+                file_bytes
+            } else {
+                range.end
+            };
+            let resident_bytes = stored.resident_bytes(range.start..looked);
+            if resident_bytes == file_bytes {
+                stored.set_resident_stamp(milliseconds());
+            }
             if resident_bytes != 0 {
-                note_resident(stored, &range, resident_bytes);
-                return Poll::Ready(resident_bytes);
+                return Poll::Ready(resident_bytes.min(range.len()));
             }
             let (stored, range) = (Arc::clone(stored), range.clone());
             let read_in = move || stored.read_in(range);
@@ -73,25 +81,15 @@ impl ColdRead {
     }
 }
 
-/// Returns true if the whole file is known to be in memory, which this use of it prolongs.
+/// Returns true if the whole file is known to be in memory. An answer of one call prolongs that; a
+/// part shows nothing about the rest.
 fn is_in_use(stored: &Arc<dyn StoredBytes>, range: &Range<usize>, now: u64) -> bool {
-    if SENDFILE_BYTES_MAX < stored.mapped().len() {
-        return false;
-    }
     let stamp = stored.resident_stamp();
     let is_in_use = stamp != 0 && now.saturating_sub(stamp) < IN_USE_MS;
-    // A part in memory shows nothing about the rest.
-    if is_in_use && range.start == 0 && range.len() == stored.mapped().len() && stamp != now {
+    if is_in_use && range.len() == stored.mapped().len() && stamp != now {
         stored.set_resident_stamp(now);
     }
     is_in_use
-}
-
-/// Notes that a file was found in memory, if that was all of it.
-fn note_resident(stored: &Arc<dyn StoredBytes>, range: &Range<usize>, resident_bytes: usize) {
-    if range.start == 0 && resident_bytes == stored.mapped().len() {
-        stored.set_resident_stamp(milliseconds());
-    }
 }
 
 /// Milliseconds of a monotonic clock, as exact as the scheduler's tick, never 0. Cost: a few
@@ -174,12 +172,25 @@ mod tests {
     }
 
     #[test]
-    fn a_part_says_nothing_of_the_file_and_a_large_one_is_looked_up_each_time() {
-        let file = file_of(40_000);
-        assert_eq!(asked_after(&file, 0..100), 1);
-        assert_eq!(asked_after(&file, 0..100), 2);
-        let large = file_of(SENDFILE_BYTES_MAX + 1);
-        assert_eq!(asked_after(&large, 0..SENDFILE_BYTES_MAX), 1);
-        assert_eq!(asked_after(&large, 0..SENDFILE_BYTES_MAX), 2);
+    fn a_file_of_many_calls_is_looked_up_once_a_second() {
+        const PART: usize = 1 << 20;
+        let file = file_of(8 * PART);
+        let parts = (0..8).map(|at| at * PART..(at + 1) * PART);
+        for part in parts.clone() {
+            assert_eq!(asked_after(&file, part), 1);
+        }
+        // Parts do not prolong that.
+        file.set_resident_stamp(milliseconds() - IN_USE_MS);
+        for part in parts.clone() {
+            assert_eq!(asked_after(&file, part), 2);
+        }
+        file.set_resident_stamp(milliseconds() - IN_USE_MS);
+        let last = 7 * PART..8 * PART;
+        assert_eq!(asked_after(&file, last.clone()), 3);
+        assert_eq!(
+            asked_after(&file, last),
+            4,
+            "a part shows nothing about the rest"
+        );
     }
 }
