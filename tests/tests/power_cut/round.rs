@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::internals::{IgnoredSyncs, PowerCut};
-use subcat_tests::campaign::Random;
+use subcat_tests::campaign::{Random, work_dir};
 use tempfile::TempDir;
 
 use crate::history::Step;
@@ -69,7 +69,7 @@ fn run_once(round: &Round) -> Result<Outcome, String> {
     let mut in_doubt = Model::default();
     let mut cut_in = "open";
 
-    let first = TempDir::new().unwrap();
+    let first = work_dir();
     let below = CUTS_BELOW[random.below(3) as usize];
     let disk = cut_disk(first.path(), random.below(below), round.ignored);
     if let Ok(mut subject) = Subject::open(first.path(), Arc::clone(&disk) as _) {
@@ -120,7 +120,7 @@ fn cut_disk(root: &Path, cut_at: u64, ignored: Option<IgnoredSyncs>) -> Arc<Powe
 }
 
 fn survivors(disk: &PowerCut, random: &mut Random) -> TempDir {
-    let left = TempDir::new().unwrap();
+    let left = work_dir();
     disk.write_survivors(left.path(), random.below(u64::MAX))
         .unwrap();
     left
