@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use subcat_fuzz::bodies;
-use subcat_fuzz::choices::Choices;
+use crate::bodies;
+use crate::choices::Choices;
 
 /// Seeded inputs to a body; scripts/fuzz does the rest.
 const SEEDED_COUNT: u64 = 2_000;
