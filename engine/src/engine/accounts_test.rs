@@ -1,6 +1,6 @@
 //! Accounts, keys, sessions and usage through an engine that is closed and opened again.
 
-use super::test_support::{new_account, new_api_key, now, open};
+use super::test_support::{new_account, new_api_key, now, open, work_dir};
 use crate::Engine;
 use crate::limits::{ONE_TIME_LINKS_MAX, SESSIONS_MAX};
 use crate::model::{
@@ -24,7 +24,7 @@ fn session(digest: [u8; 32], seconds: i64) -> Session {
 
 #[test]
 fn accounts_keys_and_sessions_follow_their_events() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let session = |digest| StateEvent::OpenSession(session(digest, 60), "x".into());
     let outcomes = engine.apply(vec![
@@ -69,7 +69,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
 
 #[test]
 fn a_use_of_a_session_is_noted_once_an_hour() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let session = session([1; 32], 14 * 86_400);
     let opened = StateEvent::OpenSession(session.clone(), "x".into());
@@ -98,7 +98,7 @@ fn a_use_of_a_session_is_noted_once_an_hour() {
 /// Checking a password takes a while: decisions made during it stand.
 #[test]
 fn whoever_gave_an_old_password_changes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let ana = AccountId(1);
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
@@ -148,7 +148,7 @@ fn whoever_gave_an_old_password_changes_nothing() {
 
 #[test]
 fn old_days_of_a_key_are_dropped_and_its_totals_stay() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let (key, other) = (ApiKeyId(7), ApiKeyId(8));
     let today = now().day();
@@ -183,7 +183,7 @@ fn old_days_of_a_key_are_dropped_and_its_totals_stay() {
 
 #[test]
 fn figures_of_a_day_are_replaced_and_old_days_are_dropped() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let today = now().day();
     let keep = |days_ago: u32, figures: &[u64]| {
@@ -209,7 +209,7 @@ fn figures_of_a_day_are_replaced_and_old_days_are_dropped() {
 
 #[test]
 fn the_latest_moment_is_kept() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let start = Timestamp::from_seconds(0).unwrap();
     assert_eq!(engine.usage().latest_moment().unwrap(), start);
@@ -244,7 +244,7 @@ fn the_latest_moment_is_kept() {
 
 #[test]
 fn keys_and_sessions_are_known_by_their_account() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let [ana, eva] = [AccountId(1), AccountId(2)];
     let session = |account, digest: u8, age: i64| {
@@ -299,7 +299,7 @@ fn email(text: &str) -> Email {
 
 #[test]
 fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let session = session([1; 32], 60);
     let link = link(3, LinkPurpose::NewPassword(AccountId(1)));
@@ -348,7 +348,7 @@ fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
 
 #[test]
 fn the_choice_of_registration_is_remembered_and_logged_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     assert_eq!(engine.accounts().registration(), None);
     let set = |is_open| Change::SetRegistration(is_open).into_event("ana@example.org", now());
@@ -367,7 +367,7 @@ fn the_choice_of_registration_is_remembered_and_logged_once() {
 
 #[test]
 fn an_address_is_changed_unless_it_is_taken() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let set = |text: &str| {
         Change::SetEmail(AccountId(1), email(text)).into_event("ana@example.org", now())
@@ -407,7 +407,7 @@ fn second_step() -> SecondStep {
 
 #[test]
 fn a_code_of_the_second_step_works_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let used = |code| StateEvent::UseCode(AccountId(1), code);
     let turned = |second| Change::SetSecondStep(AccountId(1), second).into_event("ana", now());
@@ -452,7 +452,7 @@ fn link(number: u8, purpose: LinkPurpose) -> OneTimeLink {
 
 #[test]
 fn one_time_links_survive_a_restart_and_work_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let reset = |id| LinkPurpose::NewPassword(AccountId(id));
     let events = [
@@ -489,7 +489,7 @@ fn one_time_links_survive_a_restart_and_work_once() {
 
 #[test]
 fn one_time_links_are_bounded() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let links = (0..=ONE_TIME_LINKS_MAX as u32).map(|number| {
         let mut digest = [0; 32];
@@ -515,7 +515,7 @@ fn one_time_links_are_bounded() {
 /// Open sessions and sign-ins that wait for their code are bounded apart, inside the transaction.
 #[test]
 fn sessions_are_bounded_where_they_are_opened() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
     let open_one = |number: u8, is_pending| {
@@ -547,7 +547,7 @@ fn sessions_are_bounded_where_they_are_opened() {
 
 #[test]
 fn a_plain_secret_is_sealed_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let sealed = [9; crate::model::SEALED_SECRET_BYTES];
     let seal = || StateEvent::SealSecret(AccountId(1), sealed);

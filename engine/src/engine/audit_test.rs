@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::test_support::work_dir;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::model::{
     AccountId, ApiKeyId, AuditEntry, Email, NodeId, Role, Scopes, Session, Timestamp,
@@ -119,7 +120,7 @@ fn entries(engine: &Engine) -> Vec<String> {
 fn a_change_and_its_line_are_stored_together_wherever_writing_stops() {
     let mut lengths = Vec::new();
     for op_idx in 0.. {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let faulty = Arc::new(Faulty::new(Fault::NONE));
         let engine = open(dir.path(), Arc::clone(&faulty) as Arc<dyn Disk>).unwrap();
         // From here on nothing reaches the disk: as if the process was killed.
@@ -151,7 +152,7 @@ fn a_change_and_its_line_are_stored_together_wherever_writing_stops() {
 
 #[test]
 fn what_is_refused_or_changes_nothing_adds_no_line() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path(), Arc::new(Real)).unwrap();
     let apply = |change: Change| {
         engine.apply(vec![change.into_event("ana", now())]).unwrap();
@@ -186,7 +187,7 @@ fn what_is_refused_or_changes_nothing_adds_no_line() {
 /// Entries of accounts about themselves must not push out those of administrators and operators.
 #[test]
 fn routine_entries_leave_the_others_alone() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let options = Options {
         disk: Arc::new(Real),
         store: StoreKind::Memory,

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::test_support::work_dir;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
 use crate::model::{
@@ -132,7 +133,7 @@ fn check(engine: &Engine) {
 
 #[test]
 fn a_backup_is_a_data_directory_with_everything() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("backups/monday"));
     let engine = open(&data);
     live(&engine);
@@ -162,7 +163,7 @@ fn inode(path: &Path) -> u64 {
 
 #[test]
 fn a_dated_backup_links_what_the_newest_one_has_whole() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, folder) = (dir.path().join("data"), dir.path().join("backups"));
     let engine = open(&data);
     live(&engine);
@@ -198,7 +199,7 @@ fn a_dated_backup_links_what_the_newest_one_has_whole() {
 
 #[test]
 fn the_oldest_dated_backups_go_and_nothing_else() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let folder = dir.path().join("backups");
     let engine = open(&dir.path().join("data"));
     live(&engine);
@@ -231,7 +232,7 @@ fn the_oldest_dated_backups_go_and_nothing_else() {
 
 #[test]
 fn a_half_removed_backup_is_not_one_and_goes_next() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let folder = dir.path().join("backups");
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
@@ -252,7 +253,7 @@ fn a_half_removed_backup_is_not_one_and_goes_next() {
 
 #[test]
 fn an_interrupted_backup_is_gone_on_with() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let folder = dir.path().join("backups");
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
@@ -287,7 +288,7 @@ fn an_interrupted_backup_is_gone_on_with() {
 
 #[test]
 fn a_backup_of_what_is_changing_holds_whole_changes() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(&dir.path().join("data"));
     live(&engine);
     let copy = dir.path().join("copy");
@@ -309,7 +310,7 @@ fn a_backup_of_what_is_changing_holds_whole_changes() {
 
 #[test]
 fn a_damaged_file_is_left_out_and_told() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&data);
     live(&engine);
@@ -331,7 +332,7 @@ fn a_damaged_file_is_left_out_and_told() {
 
 #[test]
 fn a_fault_anywhere_makes_no_backup_or_a_whole_one_and_harms_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
     let engine = open_with(&dir.path().join("data"), disk).unwrap();
@@ -369,7 +370,7 @@ fn a_fault_anywhere_makes_no_backup_or_a_whole_one_and_harms_nothing() {
 
 #[test]
 fn a_restored_backup_is_what_it_was_and_the_old_one_is_kept() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&data);
     live(&engine);
@@ -393,7 +394,7 @@ fn a_restored_backup_is_what_it_was_and_the_old_one_is_kept() {
 /// A backup has no sealing key: what is restored in the place of a directory keeps that one's.
 #[test]
 fn a_restore_keeps_the_sealing_key() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&data);
     live(&engine);
@@ -413,7 +414,7 @@ fn a_restore_keeps_the_sealing_key() {
 
 #[test]
 fn what_is_damaged_or_unfinished_replaces_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&data);
     live(&engine);
@@ -453,7 +454,7 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
 /// A volume keeps its name: its files are replaced.
 #[test]
 fn a_mount_point_gets_the_contents_of_a_backup() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&dir.path().join("source"));
     live(&engine);
@@ -482,7 +483,7 @@ fn a_mount_point_gets_the_contents_of_a_backup() {
 /// Killed anywhere: what was there, or what replaces it.
 #[test]
 fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&dir.path().join("source"));
     live(&engine);
@@ -528,7 +529,7 @@ fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
 
 #[test]
 fn a_directory_in_use_is_not_copied() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, source) = (dir.path().join("data"), dir.path().join("source"));
     let engine = open(&source);
     live(&engine);
@@ -543,7 +544,7 @@ fn a_directory_in_use_is_not_copied() {
 /// Some file systems cannot exchange two names.
 #[test]
 fn a_restore_needs_no_exchange() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&dir.path().join("source"));
     live(&engine);
@@ -578,7 +579,7 @@ fn a_restore_needs_no_exchange() {
 
 #[test]
 fn a_fault_anywhere_in_a_restore_leaves_the_old_or_the_new() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&dir.path().join("source"));
     live(&engine);

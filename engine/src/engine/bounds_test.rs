@@ -1,6 +1,6 @@
 //! Bounds and links inside the transaction that changes them.
 
-use super::test_support::{new_account, now, open};
+use super::test_support::{new_account, now, open, work_dir};
 use crate::Engine;
 use crate::limits::SIGN_IN_ENTRIES_OF_ACCOUNT_MAX;
 use crate::model::{
@@ -32,7 +32,7 @@ fn active(engine: &Engine) -> usize {
 
 #[test]
 fn keys_are_bounded_in_one_frame() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
     let bound = KeyBound {
@@ -72,7 +72,7 @@ fn invitation(issuer: Option<AccountId>) -> OneTimeLink {
 
 #[test]
 fn only_an_enabled_administrator_makes_links() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
     let issue = |issuer| {
@@ -111,7 +111,7 @@ fn only_an_enabled_administrator_makes_links() {
 
 #[test]
 fn sign_ins_push_out_no_other_entries() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let entry = |account: u64, action: &str| AuditEntry {
         at: now(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::test_support::{after, new_account, new_api_key, now, open};
+use super::test_support::{after, new_account, new_api_key, now, open, work_dir};
 use crate::Engine;
 use crate::limits::CLOCK_STEP_SECONDS_MAX;
 use crate::model::{
@@ -66,7 +66,7 @@ fn used_at(number: u64, at: Timestamp) -> StateEvent {
 
 #[test]
 fn a_moment_far_ahead_is_remembered_when_it_is_confirmed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let see = |at| engine.apply(vec![StateEvent::DropExpiredSessions(at)]);
     see(now()).unwrap();
@@ -131,7 +131,7 @@ fn link(number: u8, expires_at: Timestamp) -> OneTimeLink {
 /// right: neither what was revoked by it, nor what it rolled.
 #[test]
 fn what_is_revoked_by_a_wrong_clock_stays_revoked() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = opened_now(dir.path());
     let wrong = after(10 * YEAR);
     for number in 1..=4 {
@@ -157,7 +157,7 @@ fn what_is_revoked_by_a_wrong_clock_stays_revoked() {
 #[test]
 fn a_key_that_is_rolled_without_grace_is_revoked_whatever_the_clock_says() {
     for days in [0, 2, 5, 20, 31, 32, 400] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let engine = opened_now(dir.path());
         make_key(&engine, 1, None);
         let wrong = after(days * DAY);
@@ -172,7 +172,7 @@ fn a_key_that_is_rolled_without_grace_is_revoked_whatever_the_clock_says() {
 /// After a machine was off for weeks, its clock is right and far ahead of the latest second.
 #[test]
 fn a_key_that_is_rolled_after_weeks_goes_on_for_the_chosen_time() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = opened_now(dir.path());
     make_key(&engine, 1, None);
     make_key(&engine, 2, None);
@@ -202,7 +202,7 @@ fn a_key_that_is_rolled_after_weeks_goes_on_for_the_chosen_time() {
 /// right clock is heard, and not as many days later, also after one was rolled again.
 #[test]
 fn a_key_that_a_wrong_clock_has_rolled_goes_on_for_the_chosen_time() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = opened_now(dir.path());
     for number in 1..=3 {
         make_key(&engine, number, None);
@@ -241,7 +241,7 @@ fn a_key_that_a_wrong_clock_has_rolled_goes_on_for_the_chosen_time() {
 /// A clock that was wrong and believed for hours is taken back.
 #[test]
 fn a_key_that_a_believed_clock_has_rolled_goes_on_for_the_chosen_time() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = opened_now(dir.path());
     make_key(&engine, 1, None);
     let wrong = after(5 * DAY);
@@ -255,7 +255,7 @@ fn a_key_that_a_believed_clock_has_rolled_goes_on_for_the_chosen_time() {
 
 #[test]
 fn a_clock_that_is_far_ahead_deletes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let wrong = after(10 * YEAR);
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
@@ -301,7 +301,7 @@ fn a_clock_that_is_far_ahead_deletes_nothing() {
 
 #[test]
 fn what_a_wrong_clock_has_opened_is_over_when_it_is_right() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let wrong = after(10 * YEAR);
     engine.apply(vec![new_account("ana@example.org")]).unwrap();
@@ -332,7 +332,7 @@ fn what_a_wrong_clock_has_opened_is_over_when_it_is_right() {
 
 #[test]
 fn a_clock_that_is_taken_back_revives_what_was_expired_and_nothing_else() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let wrong = after(10 * YEAR);
     engine.apply(vec![new_account("ana@example.org")]).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::cluster_test::{Node, assert_same, attach, found, join, start};
-use super::test_support::{id, import, new_account, now, open_with, title_of};
+use super::test_support::{id, import, new_account, now, open_with, title_of, work_dir};
 use crate::disk::{Disk, PowerCut};
 use crate::model::{Day, FileKind, ReleaseId};
 use crate::replication::{BeatPromise, Log, LogFault, MemoryLog};
@@ -50,7 +50,7 @@ struct History {
 
 impl History {
     fn new(seed: u64) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let log = Arc::<MemoryLog>::default();
         let first = found(dir.path(), &log, 1);
         let second = join(dir.path(), &log, &first, 2);
@@ -234,7 +234,7 @@ fn change(node: &Node, release: &ReleaseId) -> (Vec<(u64, String)>, bool, bool) 
 }
 
 fn cut_at(prepared: &Path, logged: &[Vec<u8>], operation: u64) -> bool {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     super::test_support::copy_dir(prepared, dir.path());
     let log = Arc::<MemoryLog>::default();
     log.reset(1).unwrap();
@@ -255,7 +255,7 @@ fn cut_at(prepared: &Path, logged: &[Vec<u8>], operation: u64) -> bool {
         change(&node, &release)
     });
     let (titles, has_account, has_file) = acknowledged.unwrap_or_default();
-    let left = tempfile::tempdir().unwrap();
+    let left = work_dir();
     cut.write_survivors(left.path(), operation).unwrap();
     let node = start(&left.path().join("node-1"), &log);
     node.catch_up();
@@ -284,7 +284,7 @@ fn cut_at(prepared: &Path, logged: &[Vec<u8>], operation: u64) -> bool {
 
 #[test]
 fn a_power_cut_at_any_operation_of_a_node_loses_nothing_acknowledged() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let log = Arc::<MemoryLog>::default();
     let first = found(dir.path(), &log, 1);
     let second = join(dir.path(), &log, &first, 2);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::cluster_test::{
     Node, assert_same, attach, attach_with, found, join, start, start_with, three, use_of_key,
 };
-use super::test_support::{import, new_account, new_api_key, open, title_of};
+use super::test_support::{import, new_account, new_api_key, open, title_of, work_dir};
 use crate::catalog::SHARED_CATALOG_TABLES;
 use crate::codec::encode_number;
 use crate::log_rows::{LogPosition, put_position};
@@ -335,7 +335,7 @@ fn upgraded(path: &Path, log: &Arc<MemoryLog>) -> Node {
 #[test]
 fn a_new_version_of_frames_begins_with_the_last_node_that_is_upgraded() {
     for order in [[0, 1], [1, 0]] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let log = Arc::<MemoryLog>::default();
         let a = found(dir.path(), &log, 1);
         let b = join(dir.path(), &log, &a, 2);
@@ -467,7 +467,7 @@ fn an_open_registration_that_one_node_lacks_is_seen() {
 /// catalog waits for the disk a hundred thousand times.
 #[test]
 fn a_snapshot_is_loaded_in_transactions_of_megabytes() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     import(&engine, 1..=16_000, &"long title ".repeat(40)).unwrap();
     engine.enter_cluster(1).unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::test_support::{
-    copy_dir, id, import, new_account, new_api_key, now, open, open_as, title_of,
+    copy_dir, id, import, new_account, new_api_key, now, open, open_as, title_of, work_dir,
 };
 use crate::block_on::block_on;
 use crate::disk::Real;
@@ -126,7 +126,7 @@ pub(super) fn join(dir: &Path, log: &Arc<MemoryLog>, of: &Node, node: u64) -> No
 }
 
 pub(super) fn three() -> (tempfile::TempDir, Arc<MemoryLog>, [Node; 3]) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let log = Arc::<MemoryLog>::default();
     let a = found(dir.path(), &log, 1);
     let b = join(dir.path(), &log, &a, 2);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::test_support::{after, id, now, open, open_with};
+use super::test_support::{after, id, now, open, open_with, work_dir};
 use crate::StoreKind;
 use crate::database::{Database, StoreParameters};
 use crate::disk::{Disk, Fault, Faulty, Real};
@@ -11,7 +11,7 @@ use crate::model::{ApiKeyId, Day, NodeId};
 
 #[test]
 fn downloads_are_counted_exactly_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let day = Day(20_000);
     let api_key = Some(ApiKeyId(1));
     let engine = open(dir.path());
@@ -53,7 +53,7 @@ fn downloads_are_counted_exactly_once() {
 
 #[test]
 fn counts_are_aggregated_when_they_are_old_or_many_or_read() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let database = Database::open(
         dir.path(),
         Arc::new(Real),
@@ -104,7 +104,7 @@ fn a_full_counter_file_is_followed_by_another() {
     const COUNTED: u64 = 70_000;
     let disks: [Arc<dyn Disk>; 2] = [Arc::new(Real), Arc::new(Faulty::new(Fault::NONE))];
     for disk in disks {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let open = || open_with(dir.path(), Arc::clone(&disk), StoreKind::Redb).unwrap();
         let engine = open();
         let mut lane = engine.usage().counter_lane().unwrap();
@@ -130,7 +130,7 @@ fn a_full_counter_file_is_followed_by_another() {
 
 #[test]
 fn a_torn_tail_of_a_counter_file_is_passed_over() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let mut lane = engine.usage().counter_lane().unwrap();
     for day in 1..=10 {

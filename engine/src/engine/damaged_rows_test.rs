@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{
-    after, copy_dir, id, import, new_account, new_api_key, now, open, summary, title_of,
+    after, copy_dir, id, import, new_account, new_api_key, now, open, summary, title_of, work_dir,
 };
 use crate::catalog::CATALOG_TABLES;
 use crate::data_dir::DataDir;
@@ -277,7 +277,7 @@ fn check_changes(engine: &Engine) {
 }
 
 fn check_row(prepared: &Path, file: &StoreFile, table: Table, row_key: &[u8]) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     copy_dir(prepared, &data);
     with_store(&data, file, |store| {
@@ -310,7 +310,7 @@ fn check_row(prepared: &Path, file: &StoreFile, table: Table, row_key: &[u8]) {
 
 #[test]
 fn a_damaged_row_of_any_table_costs_what_it_holds() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let prepared = dir.path().join("prepared");
     prepare(&prepared);
     for (file, tables) in [(&CATALOG_FILE, CATALOG_TABLES), (&STATE_FILE, STATE_TABLES)] {
@@ -347,7 +347,7 @@ fn damage_of(engine: &Engine, record: RecordId) -> String {
 
 #[test]
 fn a_damaged_record_is_left_out_until_it_is_imported_or_deleted() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     prepare(&data);
     // The first is in a segment file, the last in the journal only.
@@ -425,7 +425,7 @@ fn sorted(numbers: &[u64]) -> Vec<u64> {
 
 #[test]
 fn the_scrubber_leaves_a_damaged_record_out() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     prepare(&data);
     with_store(&data, &CATALOG_FILE, |store| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::test_support::{
-    after, id, import, now, open, open_with, over_both, summary, text, title_of,
+    after, id, import, now, open, open_with, over_both, summary, text, title_of, work_dir,
 };
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::{Engine, StoreKind};
 
 #[test]
 fn a_few_records_are_found_at_once_and_after_a_restart() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     assert_eq!(import(&engine, 0..10, "Uno").unwrap(), summary(10, 0, 0));
     assert_eq!(import(&engine, 5..15, "Uno").unwrap(), summary(5, 0, 5));
@@ -98,7 +98,7 @@ fn a_large_import_becomes_segments_that_are_merged() {
 
 #[test]
 fn an_import_that_changes_nothing_writes_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let disk: Arc<dyn Disk> = Arc::clone(&faulty) as Arc<dyn Disk>;
     let engine = open_with(dir.path(), disk, StoreKind::Redb).unwrap();
@@ -123,7 +123,7 @@ fn an_import_that_changes_nothing_writes_nothing() {
 
 #[test]
 fn long_records_are_committed_and_built_by_their_bytes() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     // Four bytes each, and no word: nothing in them is indexed.
     let description = "\u{1f3ac}".repeat(DESCRIPTION_CHARS_MAX);
@@ -165,7 +165,7 @@ fn long_records_are_committed_and_built_by_their_bytes() {
 
 #[test]
 fn the_index_is_rebuilt_when_it_is_gone_or_damaged() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     import(&engine, 0..12_000, "Uno").unwrap();
     import(&engine, 0..100, "Dos").unwrap();
@@ -195,7 +195,7 @@ fn the_index_is_rebuilt_when_it_is_gone_or_damaged() {
 
 #[test]
 fn a_flipped_bit_anywhere_in_a_segment_is_found() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     import(&engine, 0..500, "Uno").unwrap();
     engine.catalog().request_reindex();
@@ -219,7 +219,7 @@ fn a_flipped_bit_anywhere_in_a_segment_is_found() {
 
 #[test]
 fn verify_names_damage_and_repairs_what_is_derived() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     import(&engine, 0..12_000, "Uno").unwrap();
     let release = ReleaseId::parse("1").unwrap();
@@ -251,7 +251,7 @@ fn verify_names_damage_and_repairs_what_is_derived() {
 /// Without a search that asks for it, committed records wait for a segment file for a minute.
 #[test]
 fn a_delta_becomes_a_segment_after_a_minute() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     import(&engine, 0..10, "Uno").unwrap();
     let file_segments_at = |seconds| {
@@ -268,7 +268,7 @@ fn a_delta_becomes_a_segment_after_a_minute() {
 
 #[test]
 fn a_second_process_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let _first = open(dir.path());
     let second = open_with(dir.path(), Arc::new(Real), StoreKind::Redb);
     assert!(matches!(second, Err(Error::Locked { pid, .. }) if pid == std::process::id()));
@@ -276,7 +276,7 @@ fn a_second_process_is_refused() {
 
 #[test]
 fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let open = || {
         open_with(
@@ -329,7 +329,7 @@ fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
 
 #[test]
 fn merges_are_stopped_for_good() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     for round in 0..4 {
         import(&engine, round * 10..round * 10 + 10, "Uno").unwrap();
@@ -346,7 +346,7 @@ fn merges_are_stopped_for_good() {
 
 #[test]
 fn imports_updates_and_merges_at_once_end_as_one_after_another() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     std::thread::scope(|scope| {
         scope.spawn(|| import(&engine, 0..30_000, "Uno").unwrap());

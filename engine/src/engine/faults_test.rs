@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use tempfile::TempDir;
 
 use super::test_support::{
-    after, copy_dir, id, import, new_api_key, now, open, open_with, title_of,
+    after, copy_dir, id, import, new_api_key, now, open, open_with, title_of, work_dir,
 };
 use crate::disk::{Disk, Fault, Faulty};
 use crate::error::{Error, error_chain};
@@ -57,16 +56,6 @@ fn open_faulty(dir: &Path, faulty: &Arc<Faulty>) -> crate::Result<Engine> {
 
 fn release() -> ReleaseId {
     ReleaseId::parse("1").unwrap()
-}
-
-/// A directory in memory where there is one: a campaign writes thousands.
-fn work_dir() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() {
-        TempDir::new_in(memory).unwrap()
-    } else {
-        TempDir::new().unwrap()
-    }
 }
 
 /// Changes that were acknowledged.
@@ -285,7 +274,7 @@ fn a_fault_at_any_operation_loses_nothing_acknowledged() {
 /// The canary: what was acknowledged and is not there is noticed.
 #[test]
 fn a_loss_is_noticed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let mut acknowledged = Acknowledged::default();
     assert!(acknowledged.work(&engine, 0).is_empty());
@@ -321,7 +310,7 @@ fn a_loss_is_noticed() {
 
 fn counts_once(first: u64, count: u64) -> bool {
     let day = now().day();
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let engine = open_faulty(dir.path(), &faulty).unwrap();
     let mut lane = engine.usage().counter_lane().unwrap();
@@ -380,7 +369,7 @@ fn a_fault_of_any_length_counts_every_download_and_request_once() {
 /// A read error costs the answer, never what is stored: nothing is taken for damaged for it.
 #[test]
 fn an_error_at_any_read_loses_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let prepared = dir.path().join("prepared");
     let mut acknowledged = Acknowledged::default();
     let engine = open(&prepared);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{
-    id, import, new_account, new_api_key, now, open, open_with, title_of, with_store,
+    id, import, new_account, new_api_key, now, open, open_with, title_of, with_store, work_dir,
 };
 use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, META, RECORDS, SEGMENTS, TOMBSTONES};
 use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile};
@@ -140,7 +140,7 @@ fn ensure_whole(engine: &Engine) {
 /// Tables of values with a version at their beginning; any row of them is read at the start.
 #[test]
 fn a_newer_row_that_is_read_at_the_start_refuses_it_and_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     for name in [
         "accounts",
         "api_keys",
@@ -187,7 +187,7 @@ fn a_newer_row_of_use_is_told_and_stays() {
             is_newer(&engine.accounts().audit_log(None, 10))
         }),
     ];
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     for (name, is_told) in asked {
         let data = dir.path().join(name);
         prepare(&data);
@@ -209,7 +209,7 @@ fn a_newer_row_of_use_is_told_and_stays() {
 /// Counts are kept in memory: they are all read at the start.
 #[test]
 fn a_newer_count_refuses_the_start_and_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     let table = *STATE_TABLES
         .iter()
@@ -235,7 +235,7 @@ fn value_of_first(data: &Path, file: &StoreFile, table: Table) -> Vec<u8> {
 /// index version says so. An older program leaves such rows for this one, too.
 #[test]
 fn the_journal_of_another_index_version_is_not_read() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     for (name, row_key) in [
         ("journal", 9_u64.to_be_bytes().to_vec()),
         ("damaged", vec![1; 3]),
@@ -263,7 +263,7 @@ fn row_keys(data: &Path, table: Table) -> Vec<Vec<u8>> {
 /// record.
 #[test]
 fn an_older_program_changes_no_part_of_a_newer_record() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     raise_version(dir.path(), &CATALOG_FILE, RECORDS);
     let before = value_of_first(dir.path(), &CATALOG_FILE, RECORDS);
@@ -285,7 +285,7 @@ fn an_older_program_changes_no_part_of_a_newer_record() {
 /// not opened, and not changed.
 #[test]
 fn stores_below_a_raised_format_are_not_opened() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     let line = std::fs::read_to_string(dir.path().join("format")).unwrap();
     std::fs::write(
@@ -306,7 +306,7 @@ fn stores_below_a_raised_format_are_not_opened() {
 /// A record is read when it is asked for: the index has its document.
 #[test]
 fn a_newer_record_is_told_and_is_not_lost() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     raise_version(dir.path(), &CATALOG_FILE, RECORDS);
     let engine = open(dir.path());
@@ -325,7 +325,7 @@ fn a_newer_record_is_told_and_is_not_lost() {
 /// manifest would refuse.
 #[test]
 fn a_newer_manifest_refuses_the_start_and_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     raise_version(dir.path(), &CATALOG_FILE, SEGMENTS);
     assert!(refusal(dir.path()).contains("table segments"));
@@ -344,7 +344,7 @@ fn set_index_version(data: &Path) {
 /// Tombstones have the version of their public format: a later one is not readable.
 #[test]
 fn an_index_of_another_version_is_built_anew() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (version, tombstones) = (dir.path().join("version"), dir.path().join("tombstones"));
     prepare(&version);
     set_index_version(&version);
@@ -356,7 +356,7 @@ fn an_index_of_another_version_is_built_anew() {
 
 #[test]
 fn a_segment_of_another_version_is_built_anew() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     for change in [-1, 1] {
         let data = dir.path().join(change.to_string());
         prepare(&data);
@@ -374,7 +374,7 @@ fn a_segment_of_another_version_is_built_anew() {
 
 #[test]
 fn a_variant_of_another_version_is_made_again() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     let engine = open(dir.path());
     let release = ReleaseId::parse("1").unwrap();
@@ -400,7 +400,7 @@ fn a_variant_of_another_version_is_made_again() {
 
 #[test]
 fn a_counter_file_of_a_newer_version_refuses_the_start_and_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     prepare(dir.path());
     let path = dir.path().join("counters/0000000077.count");
     let mut header = *b"subcatCT\x04\0\0\0____";
@@ -417,7 +417,7 @@ fn a_counter_file_of_a_newer_version_refuses_the_start_and_stays() {
 /// written as the first version wrote it, and a program of that version reads it.
 #[test]
 fn a_file_row_has_the_first_version_that_can_hold_it() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     for (release, refetch_at) in [("1", None), ("2", Some(now()))] {
         let facts = FileFacts {
@@ -443,7 +443,7 @@ fn a_file_row_has_the_first_version_that_can_hold_it() {
 
 #[test]
 fn a_backup_of_a_newer_format_is_not_restored() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     prepare(&data);
     let engine = open(&data);

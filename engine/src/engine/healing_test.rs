@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::test_support::{copy_dir, id, import, now, open, title_of, with_store};
+use super::test_support::{copy_dir, id, import, now, open, title_of, with_store, work_dir};
 use crate::Engine;
 use crate::catalog::{JOURNAL, SEGMENTS, TOMBSTONES};
 use crate::database::CATALOG_FILE;
@@ -75,7 +75,7 @@ fn is_right(engine: &Engine, records: u64) -> bool {
 #[test]
 fn a_damaged_row_about_the_index_heals_within_seconds() {
     let records = std::env::var("SUBCAT_HEAL_RECORDS").map_or(RECORDS, |it| it.parse().unwrap());
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let prepared = dir.path().join("prepared");
     prepare(&prepared, records);
     for (name, table) in [

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::test_support::{after, id, import, new_account, new_api_key, open, open_with};
+use super::test_support::{after, id, import, new_account, new_api_key, open, open_with, work_dir};
 use crate::catalog::{CATALOG_TABLES, INDEX_VERSION};
 use crate::data_dir::DataDir;
 use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
@@ -228,7 +228,7 @@ fn the_same_events_end_in_the_same_rows_of_the_state() {
     for seed in SEEDS {
         let events = events(seed);
         let dumps = [1, 7, 60, EVENTS].map(|size_max| {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = work_dir();
             apply_grouped(dir.path(), &events, seed ^ size_max, size_max);
             dump(dir.path(), &STATE_FILE)
         });
@@ -247,13 +247,13 @@ fn a_history_with_failing_commits_ends_in_the_same_rows() {
     for seed in SEEDS {
         let events = events(seed);
         let groups: Vec<&[StateEvent]> = events.chunks(20).collect();
-        let whole = tempfile::tempdir().unwrap();
+        let whole = work_dir();
         let mut prefixes = vec![];
         for group in &groups {
             open(whole.path()).apply(group.to_vec()).unwrap();
             prefixes.push(dump(whole.path(), &STATE_FILE));
         }
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let mut random = Random(seed);
         drop(open(dir.path()));
         for (idx, group) in groups.iter().enumerate() {
@@ -364,7 +364,7 @@ fn the_same_changes_end_in_the_same_records_and_the_same_index() {
     for seed in SEEDS {
         let steps = steps(seed);
         let ends = [1, 5, 100].map(|import_max| {
-            let dir = tempfile::tempdir().unwrap();
+            let dir = work_dir();
             take_steps(dir.path(), &steps, seed ^ import_max, import_max);
             // How it was cut into segments is forgotten: the index is a function of the records.
             let data_dir = DataDir::open(Arc::new(Real), dir.path()).unwrap();

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::test_support::{id, import, now, open, title_of};
+use super::test_support::{id, import, now, open, title_of, work_dir};
 use crate::catalog::RECORDS;
 use crate::data_dir::DataDir;
 use crate::database::{CATALOG_FILE, open_store};
@@ -81,7 +81,7 @@ fn ensure_left_out(engine: &Engine, left_out: &[u64]) {
 
 #[test]
 fn a_start_believes_the_journal() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     // Replaced, deleted, new; the last one is changed twice.
@@ -117,7 +117,7 @@ fn a_start_believes_the_journal() {
 
 #[test]
 fn the_scrubber_believes_the_index() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = prepare(dir.path());
     let before = rows_of(&engine, &[1, 3, 19]);
     import(&engine, 1..2, "Dos").unwrap();
@@ -137,7 +137,7 @@ fn the_scrubber_believes_the_index() {
 /// More than a page has: the index is suspected, and nothing is lost.
 #[test]
 fn the_scrubber_does_not_believe_an_index_that_contradicts_most_records() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let numbers: Vec<u64> = (0..400).collect();
     import(&engine, 0..400, "Uno").unwrap();
@@ -158,7 +158,7 @@ fn the_scrubber_does_not_believe_an_index_that_contradicts_most_records() {
 /// The language is part of no document: it is compared apart.
 #[test]
 fn an_older_language_is_noticed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = prepare(dir.path());
     let mut record = engine.catalog().stored_record(id(4)).unwrap().unwrap();
     record.language = crate::model::Language::parse("es-MX").unwrap();
@@ -170,7 +170,7 @@ fn an_older_language_is_noticed() {
 
 #[test]
 fn a_record_that_only_the_index_has_is_left_out() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = prepare(dir.path());
     import(&engine, 7..8, "Dos").unwrap();
     let catalog = &engine.database().catalog;
@@ -193,7 +193,7 @@ fn ensure_left_out_of_index(engine: &Engine, number: u64) {
 #[test]
 fn without_its_last_header_a_file_is_as_before_the_last_commit() {
     const HEADER_BYTES: usize = 4_096;
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     import(&engine, 20..21, "Dos").unwrap();

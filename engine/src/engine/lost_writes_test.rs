@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::test_support::{new_account, new_api_key, now, open, open_with};
+use super::test_support::{new_account, new_api_key, now, open, open_with, work_dir};
 use crate::codec::{StoredValue, encode_number};
 use crate::data_dir::DataDir;
 use crate::database::{STATE_FILE, open_store};
@@ -98,7 +98,7 @@ fn out_of_use(engine: &Engine) -> (Vec<bool>, Vec<bool>) {
 
 #[test]
 fn a_start_believes_the_audit_log() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     let expected = (vec![true, false, true], vec![false, true]);
@@ -119,7 +119,7 @@ fn a_start_believes_the_audit_log() {
 /// Changes that cannot be stored are held in memory, and stored by the scrubber once there is room.
 #[test]
 fn a_full_disk_makes_nothing_valid_again() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     close_and_undo(engine, &data);
@@ -141,7 +141,7 @@ fn a_full_disk_makes_nothing_valid_again() {
 
 #[test]
 fn the_scrubber_believes_memory() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     let store = engine.database().state.store();
@@ -186,7 +186,7 @@ fn change_numbers(data: &Path, change: impl Fn(&mut Transaction<'_>, &[u8]) -> R
 /// the place of another.
 #[test]
 fn a_number_is_never_given_twice() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     for (name, is_lost) in [("older", false), ("lost", true)] {
         let data = dir.path().join(name);
         let engine = prepare(&data);
@@ -221,7 +221,7 @@ fn a_number_is_never_given_twice() {
 /// A row that is damaged while the engine runs is met by a change: memory has what it was.
 #[test]
 fn a_change_heals_the_rows_that_it_meets() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     let store = engine.database().state.store();
@@ -253,7 +253,7 @@ fn a_change_heals_the_rows_that_it_meets() {
 /// A row that could not be read at the start, and can be later, was not removed in between.
 #[test]
 fn the_scrubber_removes_nothing_that_was_unreadable() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = prepare(&data);
     let row_key = 2_u64.to_be_bytes();

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use super::cluster_test::{Node, three};
-use super::test_support::{new_account, open};
+use super::test_support::{new_account, open, work_dir};
 use crate::replication::{Log, LogFault, PendingChange};
 use crate::state::Outcome;
 use crate::{Error, Result};
@@ -93,7 +93,7 @@ fn a_task_learns_that_nothing_was_changed_or_that_it_is_unknown() {
 /// Without a cluster nothing is waited for but the own disk.
 #[test]
 fn a_data_directory_alone_has_the_outcomes_at_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(&dir.path().join("data"));
     let mut change = engine.submit(vec![new_account("eva@example.org")]);
     let outcomes = look(&mut change, &Arc::default()).unwrap().unwrap();

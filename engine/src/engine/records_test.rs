@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::test_support::{draft, id, import, open, summary, title_of};
+use super::test_support::{draft, id, import, open, summary, title_of, work_dir};
 use crate::Engine;
 use crate::catalog::{CatalogApplier, CatalogEvent, CatalogFrame, EncodedRecords};
 use crate::limits::DELTA_RECORDS_MAX;
@@ -56,7 +56,7 @@ fn begin(dir: &std::path::Path, is_large: bool) -> (Engine, CatalogApplier) {
 #[test]
 fn the_last_of_several_changes_of_a_record_is_shown() {
     for is_large in [false, true] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let (engine, mut applier) = begin(dir.path(), is_large);
         // Record 1 is stored, 2 is new.
         for title in ["One", "Two", "Three"] {
@@ -81,7 +81,7 @@ fn the_last_of_several_changes_of_a_record_is_shown() {
 #[test]
 fn a_change_of_another_caller_between_them_is_replaced() {
     for is_large in [false, true] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let (engine, mut applier) = begin(dir.path(), is_large);
         applier
             .commit(vec![put("One", [1, 2, 3, 4])], None)
@@ -110,7 +110,7 @@ fn a_change_of_another_caller_between_them_is_replaced() {
 /// As after an error, or when a node stops.
 #[test]
 fn a_chunk_that_is_not_shown_is_shown_by_the_next_change() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (engine, mut applier) = begin(dir.path(), true);
     applier.commit(vec![put("One", [1, 2])], None).unwrap();
     drop(applier);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::test_support::{after, now, open, open_with};
+use super::test_support::{after, now, open, open_with, work_dir};
 use crate::block_on::block_on;
 use crate::disk::{Disk, PowerCut, Real};
 use crate::error::Error;
@@ -141,7 +141,7 @@ fn read(engine: &Engine, file: &CachedFile) -> crate::Result<Vec<u8>> {
 /// Another bucket of the same name, or one that was made anew, has lost nothing.
 #[test]
 fn a_source_without_its_mark_lets_nothing_be_forgotten() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let files = [1, 2].map(|number| store(&engine, number).unwrap());
@@ -172,7 +172,7 @@ fn a_source_without_its_mark_lets_nothing_be_forgotten() {
 
 #[test]
 fn files_leave_and_come_back() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let files = [1, 2, 3].map(|number| store(&engine, number).unwrap());
@@ -206,7 +206,7 @@ fn files_leave_and_come_back() {
 
 #[test]
 fn what_waits_for_its_upload_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     bucket.set_away(true);
@@ -226,7 +226,7 @@ fn what_waits_for_its_upload_stays() {
 
 #[test]
 fn a_second_home_that_is_away_loses_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let file = store(&engine, 1).unwrap();
@@ -242,7 +242,7 @@ fn a_second_home_that_is_away_loses_nothing() {
 /// The caller forgets such a file and fetches it anew.
 #[test]
 fn what_the_second_home_does_not_have_is_lost_and_so_is_another_content() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let files = [1, 2].map(|number| store(&engine, number).unwrap());
@@ -263,7 +263,7 @@ fn what_the_second_home_does_not_have_is_lost_and_so_is_another_content() {
 
 #[test]
 fn a_damaged_file_comes_back_whole() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let files = [1, 2].map(|number| store(&engine, number).unwrap());
@@ -285,7 +285,7 @@ fn a_damaged_file_comes_back_whole() {
 
 #[test]
 fn a_directory_with_files_gets_a_second_home_and_another() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let files = [1, 2].map(|number| store(&engine, number).unwrap());
     let bucket = Arc::<Bucket>::default();
@@ -317,7 +317,7 @@ fn a_directory_with_files_gets_a_second_home_and_another() {
 /// A start without the settings must not cost what is only there.
 #[test]
 fn without_its_source_nothing_is_forgotten() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let file = store(&engine, 1).unwrap();
@@ -341,7 +341,7 @@ fn without_its_source_nothing_is_forgotten() {
 /// As while its file system is not mounted.
 #[test]
 fn a_folder_in_the_place_of_the_contents_loses_none() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let bucket = Arc::<Bucket>::default();
     let engine = attached(&data, &bucket);
@@ -375,7 +375,7 @@ fn a_folder_in_the_place_of_the_contents_loses_none() {
 
 #[test]
 fn one_content_that_is_refused_holds_up_no_other() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let files = [1, 2, 3].map(|number| store(&engine, number).unwrap());
@@ -391,7 +391,7 @@ fn one_content_that_is_refused_holds_up_no_other() {
 /// A damaged content that waits is not elsewhere.
 #[test]
 fn a_damaged_content_that_waits_is_found_and_forgotten() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let bucket = Arc::<Bucket>::default();
     let engine = attached(dir.path(), &bucket);
     let file = store(&engine, 1).unwrap();
@@ -411,7 +411,7 @@ fn a_damaged_content_that_waits_is_found_and_forgotten() {
 
 #[test]
 fn a_backup_knows_what_is_elsewhere_and_what_waits() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let bucket = Arc::<Bucket>::default();
     let engine = attached(&data, &bucket);
@@ -436,7 +436,7 @@ fn a_backup_knows_what_is_elsewhere_and_what_waits() {
 #[test]
 fn none_is_taken_for_uploaded_that_is_not() {
     for cut_at in 0.. {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = work_dir();
         let bucket = Arc::<Bucket>::default();
         let prepared = open(&dir.path().join("data"));
         store(&prepared, 1).unwrap();
@@ -455,7 +455,7 @@ fn none_is_taken_for_uploaded_that_is_not() {
         let is_over = cut.ops_count() <= cut_at;
         assert!(!is_over || done.is_ok(), "{done:?}");
         for seed in 0..2 {
-            let left = tempfile::tempdir().unwrap();
+            let left = work_dir();
             cut.write_survivors(left.path(), seed).unwrap();
             let data = left.path().join("data");
             let engine = attached(&data, &bucket);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::test_support::{copy_dir, id, import, now, open, summary, title_of};
+use super::test_support::{copy_dir, id, import, now, open, summary, title_of, work_dir};
 use crate::{Engine, Error, MaintenanceTask};
 
 const SEGMENTS: u64 = 3;
@@ -59,7 +59,7 @@ fn assert_whole(engine: &Engine, expected: impl Fn(u64) -> Option<String>, count
 
 #[test]
 fn what_is_stored_is_not_answered_as_failed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let prepared = dir.path().join("prepared");
     prepare(&prepared);
     let size = fs::metadata(&segments(&prepared)[0]).unwrap().len() as usize;
@@ -98,7 +98,7 @@ fn what_is_stored_is_not_answered_as_failed() {
 /// The successors of the one lack the records of the other ones, which are looked up there.
 #[test]
 fn a_start_heals_damage_of_two_segments() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let prepared = dir.path().join("prepared");
     prepare(&prepared);
     let size = fs::metadata(&segments(&prepared)[1]).unwrap().len() as usize;
@@ -129,7 +129,7 @@ fn a_start_heals_damage_of_two_segments() {
 
 #[test]
 fn damage_costs_its_segment_until_there_is_another() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path();
     prepare(data);
     let engine = open(data);
@@ -182,7 +182,7 @@ fn damage_costs_its_segment_until_there_is_another() {
 
 #[test]
 fn records_change_while_successors_are_built() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path();
     prepare(data);
     let engine = open(data);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::test_support::{after, id, import, now, open, open_with, title_of};
+use super::test_support::{after, id, import, now, open, open_with, title_of, work_dir};
 use crate::block_on::block_on;
 use crate::disk::{Disk, Fault, Faulty};
 use crate::error::Error;
@@ -44,7 +44,7 @@ fn leave_orphan(engine: &Engine, data: &Path, content: &str) -> PathBuf {
 
 #[test]
 fn content_that_nothing_refers_to_is_a_note_and_is_swept_at_start_and_after_an_hour() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let kept = path_of(dir.path(), &store(&engine, 1, "1\n00:00 kept"));
     let left = leave_orphan(&engine, dir.path(), "1\n00:00 left");
@@ -73,7 +73,7 @@ fn content_that_nothing_refers_to_is_a_note_and_is_swept_at_start_and_after_an_h
 /// Verification and backups visit all files: a copy of them would be gigabytes beside millions.
 #[test]
 fn files_are_visited_a_page_of_rows_at_a_time_and_each_content_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let stored = store(&engine, 0, "1\n00:00 shared");
     let files_count = 2 * FILE_ROWS_PAGE as u64 + 7;
@@ -113,7 +113,7 @@ fn files_are_visited_a_page_of_rows_at_a_time_and_each_content_once() {
 
 #[test]
 fn an_orphan_that_is_stored_again_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     engine.maintain(now()).unwrap();
     let path = leave_orphan(&engine, dir.path(), "1\n00:00");
@@ -134,7 +134,7 @@ fn an_orphan_that_is_stored_again_stays() {
 
 #[test]
 fn a_folder_of_files_that_is_away_forgets_and_sweeps_nothing() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path().join("data");
     let engine = open(&data);
     let file = store(&engine, 1, "1\n00:00");
@@ -166,7 +166,7 @@ fn a_folder_of_files_that_is_away_forgets_and_sweeps_nothing() {
 
 #[test]
 fn a_task_that_fails_keeps_no_other_from_running() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
     let engine = open_with(dir.path(), disk, StoreKind::Redb).unwrap();
@@ -200,7 +200,7 @@ fn scrub(engine: &Engine) -> usize {
 /// file on the disk until then.
 #[test]
 fn the_scrubber_holds_no_segment_that_waits_for_its_turn() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     for part in 0..MERGE_SEGMENTS_COUNT as u64 {
         import(&engine, part * 10..part * 10 + 10, "Uno").unwrap();
@@ -228,7 +228,7 @@ fn the_scrubber_holds_no_segment_that_waits_for_its_turn() {
 
 #[test]
 fn the_scrubber_finds_damage_before_it_is_needed() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let data = dir.path();
     let engine = open(data);
     import(&engine, 0..5_000, "Uno").unwrap();
@@ -312,7 +312,7 @@ fn evict(engine: &Engine, seconds: i64) {
 
 #[test]
 fn files_beyond_their_limit_leave_in_the_order_of_their_last_service() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let stored = served_in_turn(&engine);
     evict(&engine, 1000);
@@ -350,7 +350,7 @@ fn files_beyond_their_limit_leave_in_the_order_of_their_last_service() {
 
 #[test]
 fn a_file_that_was_served_within_a_minute_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let stored = served_in_turn(&engine);
     engine.files().limit(1);
@@ -370,7 +370,7 @@ fn a_file_that_was_served_within_a_minute_stays() {
 #[test]
 fn a_clock_that_was_ahead_keeps_no_task_waiting() {
     const YEAR: i64 = 365 * 86_400;
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     engine.maintain(now()).unwrap();
     let stored = served_in_turn(&engine);
@@ -392,7 +392,7 @@ fn a_clock_that_was_ahead_keeps_no_task_waiting() {
 
 #[test]
 fn made_texts_have_a_limit_of_their_own_and_leave_before_files() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let source = store(&engine, 1, "1\n00:00 source");
     let made = |number: u64| {
@@ -424,7 +424,7 @@ fn made_texts_have_a_limit_of_their_own_and_leave_before_files() {
 
 #[test]
 fn releases_with_one_content_leave_together_and_orphans_are_not_evicted() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     engine.maintain(now()).unwrap();
     let shared = store(&engine, 1, "1\n00:00 shared");
@@ -442,7 +442,7 @@ fn releases_with_one_content_leave_together_and_orphans_are_not_evicted() {
 
 #[test]
 fn what_an_import_brought_is_neither_evicted_nor_counted() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     let engine = open(dir.path());
     let stored = served_in_turn(&engine);
     let contents: Vec<String> = (0..40).map(|it| format!("1\n00:00 b{it:0990}")).collect();

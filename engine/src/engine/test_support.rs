@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use tempfile::TempDir;
+
 use crate::data_dir::DataDir;
 use crate::database::{StoreFile, open_store};
 use crate::disk::{Disk, Real};
@@ -13,6 +15,22 @@ use crate::model::{
 use crate::state::{Change, NewAccount, NewApiKey, StateEvent};
 use crate::store::Store;
 use crate::{Engine, ImportSummary, Options, StoreKind};
+
+/// Free bytes in memory below which tests work on the disk. Chosen here.
+const ROOM_BYTES_MIN: u64 = 1 << 30;
+
+/// A directory in memory where there is one with room. What a disk may do to the engine is
+/// simulated here; a real one would cost more than the tests themselves.
+pub(super) fn work_dir() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let room = rustix::fs::statvfs(memory).map_or(0, |found| found.f_bavail * found.f_frsize);
+    let made = if ROOM_BYTES_MIN <= room {
+        TempDir::new_in(memory)
+    } else {
+        TempDir::new()
+    };
+    made.unwrap()
+}
 
 pub(super) fn now() -> Timestamp {
     Timestamp::from_seconds(1_700_000_000).unwrap()
@@ -53,7 +71,7 @@ pub(super) fn open_as(dir: &Path, node: u64) -> Engine {
 
 /// Runs a test over both kinds of store.
 pub(super) fn over_both(test: impl Fn(&Engine)) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = work_dir();
     test(&open(&dir.path().join("data")));
     test(&open_with(dir.path(), Arc::new(Real), StoreKind::Memory).unwrap());
 }
