@@ -98,6 +98,10 @@ impl Tiers for OneWordTiers<'_, '_> {
         self.tiers().for_each_title(relevance, each);
     }
 
+    fn reads_titles(&self) -> bool {
+        self.plan.full_titles.len() > 0
+    }
+
     fn reads_columns(&self) -> bool {
         false
     }

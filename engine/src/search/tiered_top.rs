@@ -63,13 +63,16 @@ pub(super) trait Tiers {
     /// [`Tiers::rank_in_tier`].
     fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32));
 
+    /// True if the rank of a candidate depends on its title. If not, scans read no title.
+    fn reads_titles(&self) -> bool;
+
     /// True if the rank of a candidate depends on its columns: they are read ahead, block by block.
     fn reads_columns(&self) -> bool;
 
     /// Rank of a candidate with this title; `None` if it is not a match.
     ///
-    /// Called by scans, for live candidates in answer order. The rank may be that of an earlier
-    /// tier: the scan skips it, as that tier was offered before.
+    /// Called by scans, for live candidates in answer order; with any title if titles are not read.
+    /// The rank may be that of an earlier tier: the scan skips it, as that tier was offered before.
     fn rank(&self, doc: u32, title: u32) -> Option<Ranked>;
 
     /// Rank of a candidate with this title of the tier; `None` if it is not of this relevance.
@@ -126,26 +129,34 @@ impl Candidates<'_, '_> {
         }
     }
 
-    /// Calls `each` with the live documents and their titles in answer order until it breaks.
+    /// Calls `each` with the live documents and their titles in answer order until it breaks; with
+    /// title 0 if the tiers do not read titles.
     ///
     /// Titles, and columns if they will be read, are read for a block of documents at a time: no
     /// read waits for another.
     fn try_for_each_titled(
         &self,
         context: &PlanContext<'_>,
-        reads_columns: bool,
+        tiers: &impl Tiers,
         mut each: impl FnMut(u32, u32) -> ControlFlow<()>,
     ) {
         let view = &context.view;
+        if !tiers.reads_titles() && !tiers.reads_columns() {
+            let _ = self.try_for_each(context, |doc| each(doc, 0));
+            return;
+        }
         let (mut block, mut block_len) = ([0; BLOCK], 0);
         let mut visit_block = |docs: &[u32]| {
-            if reads_columns {
+            if tiers.reads_columns() {
                 view.columns().prefetch(docs);
             }
-            let titled = docs.iter().zip(view.titles_of(docs));
-            titled
-                .into_iter()
-                .try_for_each(|(&doc, title)| each(doc, title))
+            let titles = if tiers.reads_titles() {
+                view.titles_of(docs)
+            } else {
+                [0; BLOCK]
+            };
+            let mut titled = docs.iter().zip(titles);
+            titled.try_for_each(|(&doc, title)| each(doc, title))
         };
         let flow = self.try_for_each(context, |doc| {
             block[block_len] = doc;
@@ -370,7 +381,7 @@ impl<T: Tiers> Selection<'_, '_, T> {
             ControlFlow::Continue(())
         };
         self.candidates
-            .try_for_each_titled(self.context, tiers.reads_columns(), &mut visit);
+            .try_for_each_titled(self.context, tiers, &mut visit);
         if scan == Scan::GivenUp
             && let Some(before) = before
         {

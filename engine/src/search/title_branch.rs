@@ -144,6 +144,10 @@ impl Tiers for TitleBranch<'_, '_, '_> {
         titles.for_each(|(title, _)| each(*title));
     }
 
+    fn reads_titles(&self) -> bool {
+        true
+    }
+
     fn reads_columns(&self) -> bool {
         self.plan.marker.is_some() || self.plan.fit.reads_columns(self.filter)
     }
@@ -220,6 +224,10 @@ mod tests {
 
         fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32)) {
             self.tiers.for_each_title(relevance, each);
+        }
+
+        fn reads_titles(&self) -> bool {
+            self.tiers.reads_titles()
         }
 
         fn reads_columns(&self) -> bool {

@@ -37,7 +37,7 @@ pub(super) fn search_words<'a>(
     let top = if page.needed.cutoff <= best_rank {
         // Other segments have a page of better hits: these are only counted.
         Top::new(page.size, page.needed.cutoff)
-    } else if docs.len() <= context.costs.ranked_docs_max {
+    } else if ranker.reads_titles() && docs.len() <= context.costs.ranked_docs_max {
         let mut top = Top::new(page.size, page.needed.cutoff);
         for block in docs.listed().chunks(BLOCK) {
             let titles = context.view.titles_of(block);
@@ -132,6 +132,11 @@ impl Tiers for Ranker<'_, '_, '_> {
 
     fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32)) {
         self.tiers().for_each_title(relevance, each);
+    }
+
+    fn reads_titles(&self) -> bool {
+        // With typos no title is full, and every match has the same relevance.
+        self.plan.full_titles.len() > 0
     }
 
     fn reads_columns(&self) -> bool {
