@@ -144,6 +144,17 @@ impl<'a> Clause<'a> {
         self.for_each_title_doc(view, |doc| bits.insert(doc));
     }
 
+    /// Appends the documents that satisfy the clause by their titles, title by title.
+    fn add_title_docs(&self, view: &SegmentView<'_>, docs: &mut Vec<u32>) {
+        if let Some(titles) = &self.titles {
+            for run in titles.runs() {
+                docs.extend(view.titles_docs(run));
+            }
+        }
+        self.stored_titles
+            .for_each(|title| docs.extend(view.title_docs(title)));
+    }
+
     fn for_each_title_doc(&self, view: &SegmentView<'_>, mut each: impl FnMut(u32)) {
         if let Some(titles) = &self.titles {
             // Documents of neighbouring titles are neighbours too: one read of offsets a run.
@@ -174,7 +185,7 @@ impl<'a> Clause<'a> {
             return docs;
         }
         self.sets.iter().for_each(|set| set.decode(&mut docs));
-        self.for_each_title_doc(view, |doc| docs.push(doc));
+        self.add_title_docs(view, &mut docs);
         // A document may be in several sets.
         sort_numbers(&mut docs, view.docs_count());
         docs
@@ -193,7 +204,7 @@ impl<'a> Clause<'a> {
         let view = &context.view;
         let mut docs = Vec::with_capacity(self.size_max as usize);
         self.sets.iter().for_each(|set| set.decode(&mut docs));
-        self.for_each_title_doc(view, |doc| docs.push(doc));
+        self.add_title_docs(view, &mut docs);
         retain_accepted(&mut docs);
         sort_numbers(&mut docs, view.docs_count());
         docs
@@ -244,7 +255,7 @@ impl<'a> Clause<'a> {
 
     /// Estimated nanoseconds of a union: one for each word of bits and for each number of a sparse
     /// chunk; a dense chunk is united as words.
-    fn union_ns(&self, context: &PlanContext<'_>) -> u64 {
+    pub(crate) fn union_ns(&self, context: &PlanContext<'_>) -> u64 {
         let words_count = u64::from(context.view.docs_count()) / 64;
         // A set of more numbers than twice the words is stored as bits almost everywhere.
         let set_ns = |set: &Postings<'_>| u64::from(set.count()).min(2 * words_count);
@@ -263,7 +274,7 @@ impl<'a> Clause<'a> {
             // Few documents have the titles: one more sorted list replaces a read of the title
             // column for each probed document, at addresses in no order.
             let mut docs = Vec::new();
-            self.for_each_title_doc(&context.view, |doc| docs.push(doc));
+            self.add_title_docs(&context.view, &mut docs);
             docs.sort_unstable();
             sets.push(Cursor::of_numbers(docs));
             probes_titles = false;

@@ -164,8 +164,13 @@ impl<'a> Filter<'a> {
     /// clearing the bits of one of them.
     pub(crate) fn prefers_probing(&self, docs_count: u64) -> bool {
         let (costs, segment_docs) = (self.context.costs, self.context.view.docs_count());
-        let probes_ns = docs_count.saturating_mul(costs.probe_ns(segment_docs));
-        probes_ns <= costs.filter_sets_ns + u64::from(segment_docs) / 64
+        self.probes_ns(docs_count) <= costs.filter_sets_ns + u64::from(segment_docs) / 64
+    }
+
+    /// Estimated nanoseconds of probing `docs_count` documents.
+    fn probes_ns(&self, docs_count: u64) -> u64 {
+        let segment_docs = self.context.view.docs_count();
+        docs_count.saturating_mul(self.context.costs.probe_ns(segment_docs))
     }
 
     /// Keeps the accepted documents of a set to which all clauses were applied.
@@ -222,7 +227,7 @@ impl<'a> Filter<'a> {
         let mut needs_probes = self.exceeds_clauses();
         for clause in self.clauses()? {
             // One probe tests all filters at once: it replaces every clause that costs more.
-            if clause.is_probing_cheaper(self.context, docs.len() as u64) {
+            if self.probes_ns(docs.len() as u64) < clause.union_ns(self.context) {
                 needs_probes = true;
             } else {
                 clause.retain(self.context, docs);
@@ -258,12 +263,15 @@ impl<'a> Filter<'a> {
 
     fn retain_probed(&self, docs: &mut Vec<u32>) {
         let view = &self.context.view;
+        // In locals: the loops write documents, after which all that is behind a reference would be
+        // read again, and fewer reads of columns would be under way at once.
+        let (columns, test, pack_test) = (view.columns(), self.test, self.pack_test);
         // One column after the other, each without branches: see `doc_list`.
-        if !self.test.is_trivial() {
-            retain(docs, |doc| self.test.matches(view.columns().row(doc)));
+        if !test.is_trivial() {
+            retain(docs, |doc| test.matches(columns.row(doc)));
         }
-        if !self.pack_test.is_trivial() {
-            retain(docs, |doc| self.pack_test.matches(view.columns().row(doc)));
+        if !pack_test.is_trivial() {
+            retain(docs, |doc| pack_test.matches(columns.row(doc)));
         }
         if self.docs_end < view.docs_count() {
             retain(docs, |doc| doc < self.docs_end);

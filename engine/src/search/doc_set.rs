@@ -240,7 +240,7 @@ fn intersect_bits(
     context.note(Some(first.subject()), || bits.count(), || "bits".into());
     let mut union = None;
     while let Some((clause, rest)) = others.split_first() {
-        if is_titled(clause) && clause.is_probing_cheaper(context, bits.count()) {
+        if is_titled(clause) && clause.is_probing_cheaper(context, bits.count_estimate()) {
             return Ok(probe_rest(context, filter, &bits, others));
         }
         others = rest;
