@@ -1,6 +1,7 @@
 //! A set as bits, 65,536 numbers after the other: operations on many sets are done block by block,
 //! while the block is in the caches.
 
+use super::bits::Bits;
 use super::number_list::ListReader;
 use super::roaring_view::{BITS_BYTES, ContainerBody, ContainerCursor, RoaringView, spread};
 
@@ -23,6 +24,7 @@ enum BlockForm<'a> {
     List(ListReader<'a>, Option<u32>),
     /// A bitmap; its containers are the blocks.
     Roaring(ContainerCursor<'a>),
+    Bits(&'a Bits),
 }
 
 impl<'a> BlockReader<'a> {
@@ -35,6 +37,11 @@ impl<'a> BlockReader<'a> {
     /// A reader of a bitmap.
     pub(super) fn of_roaring(set: RoaringView<'a>) -> Self {
         Self::new(BlockForm::Roaring(ContainerCursor::new(set)))
+    }
+
+    /// A reader of bits.
+    pub(super) fn of_bits(bits: &'a Bits) -> Self {
+        Self::new(BlockForm::Bits(bits))
     }
 
     fn new(form: BlockForm<'a>) -> Self {
@@ -71,6 +78,19 @@ impl<'a> BlockReader<'a> {
                     spread(array, &mut self.spread);
                 }
             },
+            BlockForm::Bits(bits) => {
+                let words = bits
+                    .words()
+                    .chunks(BLOCK_BYTES / 8)
+                    .nth(block_idx as usize)?;
+                if words.iter().all(|&word| word == 0) {
+                    return None;
+                }
+                clear(&mut self.spread);
+                for (bytes, word) in self.spread.chunks_exact_mut(8).zip(words) {
+                    bytes.copy_from_slice(&word.to_le_bytes());
+                }
+            }
         }
         Some(&self.spread)
     }

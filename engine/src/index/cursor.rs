@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::bisect::gallop;
+use super::bits::Bits;
 use super::number_list::ListReader;
 use super::roaring_view::{
     BITS_BYTES, ContainerBody, ContainerCursor, RoaringView, bit_at, has_low, spread,
@@ -34,6 +35,7 @@ enum CursorForm<'a> {
     /// Numbers, and the index of the first one that may still be sought.
     Numbers(Vec<u32>, usize),
     Roaring(RoaringCursor<'a>),
+    Bits(&'a Bits),
 }
 
 #[derive(Debug, Clone)]
@@ -68,6 +70,13 @@ impl<'a> Cursor<'a> {
     pub(super) fn of_list(list: ListReader<'a>) -> Self {
         Self {
             form: CursorForm::List(list, -1),
+        }
+    }
+
+    /// A cursor over bits.
+    pub(super) fn of_bits(bits: &'a Bits) -> Self {
+        Self {
+            form: CursorForm::Bits(bits),
         }
     }
 
@@ -108,6 +117,7 @@ impl<'a> Cursor<'a> {
                 list.get(*at) == Some(&number)
             }),
             CursorForm::Roaring(cursor) => cursor.seek(numbers),
+            CursorForm::Bits(bits) => mask(numbers, |number| bits.contains(number)),
         }
     }
 }
@@ -137,6 +147,8 @@ pub(crate) enum Lookup<'a> {
     List(Vec<u32>),
     /// An encoded bitmap.
     Roaring(RoaringView<'a>),
+    /// Bits in memory.
+    Bits(&'a Bits),
 }
 
 impl Lookup<'_> {
@@ -146,6 +158,7 @@ impl Lookup<'_> {
         match self {
             Self::List(numbers) => numbers.binary_search(&number).is_ok(),
             Self::Roaring(set) => set.contains(number),
+            Self::Bits(bits) => bits.contains(number),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Sorted sets of documents (or of titles) as bytes, read in place.
 //!
-//! Two forms. A roaring bitmap is searched and intersected without being decoded. A list must be
-//! decoded; it is used for short sets, and where it takes less than half the bytes of the bitmap (a
-//! quarter, if the set is long).
+//! Two stored forms. A roaring bitmap is searched and intersected without being decoded. A list
+//! must be decoded; it is used for short sets, and where it takes less than half the bytes of the
+//! bitmap (a quarter, if the set is long).
 //!
 //! ```text
 //! head     varint   count * 2 + form
@@ -60,6 +60,8 @@ pub(crate) struct Postings<'a> {
 enum PostingsForm<'a> {
     List(&'a [u8]),
     Roaring(RoaringView<'a>),
+    /// In memory only.
+    Bits(&'a Bits),
 }
 
 impl<'a> Postings<'a> {
@@ -85,6 +87,14 @@ impl<'a> Postings<'a> {
         })
     }
 
+    /// The same set, read from its copy in `bits`: for a set that many searches unite with others.
+    pub(super) fn with_bits(self, bits: &'a Bits) -> Self {
+        Self {
+            count: self.count,
+            form: PostingsForm::Bits(bits),
+        }
+    }
+
     /// Numbers in the set.
     pub(crate) fn count(&self) -> u32 {
         self.count
@@ -104,6 +114,7 @@ impl<'a> Postings<'a> {
                     container.try_for_each(&mut each)?;
                 }
             }
+            PostingsForm::Bits(bits) => bits.try_for_each(each)?,
         }
         ControlFlow::Continue(())
     }
@@ -144,6 +155,7 @@ impl<'a> Postings<'a> {
         match self.form {
             PostingsForm::List(_) => self.for_each(|number| bits.insert(number)),
             PostingsForm::Roaring(set) => set.union_into(bits),
+            PostingsForm::Bits(own) => bits.or(own),
         }
     }
 
@@ -158,6 +170,7 @@ impl<'a> Postings<'a> {
                 kept.iter().for_each(|&number| bits.insert(number));
             }
             PostingsForm::Roaring(set) => set.intersect_into(bits),
+            PostingsForm::Bits(own) => bits.and(own),
         }
     }
 
@@ -173,6 +186,7 @@ impl<'a> Postings<'a> {
         match self.form {
             PostingsForm::List(bytes) => Cursor::of_list(ListReader::new(bytes, self.count)),
             PostingsForm::Roaring(set) => Cursor::of_roaring(set, seeks),
+            PostingsForm::Bits(bits) => Cursor::of_bits(bits),
         }
     }
 
@@ -181,6 +195,7 @@ impl<'a> Postings<'a> {
         match self.form {
             PostingsForm::List(bytes) => BlockReader::of_list(ListReader::new(bytes, self.count)),
             PostingsForm::Roaring(set) => BlockReader::of_roaring(set),
+            PostingsForm::Bits(bits) => BlockReader::of_bits(bits),
         }
     }
 
@@ -193,6 +208,7 @@ impl<'a> Postings<'a> {
                 Lookup::List(numbers)
             }
             PostingsForm::Roaring(set) => Lookup::Roaring(set),
+            PostingsForm::Bits(bits) => Lookup::Bits(bits),
         }
     }
 
@@ -221,6 +237,7 @@ mod tests {
     use proptest::prelude::*;
     use roaring::RoaringBitmap;
 
+    use super::super::block_reader::BLOCK_NUMBERS;
     use super::*;
 
     const LIMIT: u32 = 300_000;
@@ -311,6 +328,33 @@ mod tests {
                 let (mut cursor, mut sought) = (set.cursor(seeks), others.clone());
                 retain_blocks(&mut sought, |block| cursor.seek(block));
                 prop_assert_eq!(&sought, &expected);
+            }
+        }
+
+        #[test]
+        fn a_set_with_bits_answers_like_the_stored_one(numbers in numbers(), others in numbers()) {
+            let bytes = encoded(&numbers);
+            let stored = Postings::read(&bytes).unwrap();
+            let copy = bits_of(&numbers);
+            let set = stored.with_bits(&copy);
+            let mut decoded = Vec::new();
+            set.decode(&mut decoded);
+            prop_assert_eq!(&decoded, &numbers);
+            let in_both = |set: &Postings<'_>| {
+                let mut list = others.clone();
+                let (mut cut, mut united) = (bits_of(&others), bits_of(&others));
+                set.retain(&mut list);
+                set.intersect_into(&mut cut);
+                set.union_into(&mut united);
+                let lookup = set.lookup();
+                let found = others.iter().filter(|&&other| lookup.contains(other)).count();
+                (list, listed(&cut), listed(&united), found)
+            };
+            prop_assert_eq!(in_both(&set), in_both(&stored));
+            let (mut reader, mut other) = (set.block_reader(), stored.block_reader());
+            for block_idx in 0..=LIMIT / BLOCK_NUMBERS {
+                let block = reader.read(block_idx).map(<[u8]>::to_vec);
+                prop_assert_eq!(block, other.read(block_idx).map(<[u8]>::to_vec));
             }
         }
 

@@ -301,10 +301,7 @@ impl<'a> Filter<'a> {
         let mut push = |name, sets| clauses.push(Clause::of_sets(Subject::Filter(name), sets));
         if let Some(year) = filters.year {
             let known = view.value_docs(ColumnValue::Year(Some(year)))?;
-            push(
-                "year",
-                vec![known, view.value_docs(ColumnValue::Year(None))?],
-            );
+            push("year", vec![known, view.yearless_docs()?]);
         }
         if let Some(video_type) = filters.video_type {
             let value = ColumnValue::VideoType(video_type);

@@ -64,7 +64,7 @@ pub(crate) fn year_clause<'a>(
     };
     let sets = vec![
         view.value_docs(ColumnValue::Year(Some(marker.year)))?,
-        view.value_docs(ColumnValue::Year(None))?,
+        view.yearless_docs()?,
     ];
     let mut clause = Clause::of_sets(Subject::YearMarker, sets);
     if let Some(test) = years_test(&view.columns(), marker.year) {

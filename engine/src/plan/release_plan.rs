@@ -111,7 +111,7 @@ fn years_clause<'a>(context: &PlanContext<'a>, years: &[Year]) -> Result<Option<
         sets.push(view.value_docs(ColumnValue::Year(Some(year)))?);
         titles.push(titles_with(view, &year.get().to_string())?);
     }
-    sets.push(view.value_docs(ColumnValue::Year(None))?);
+    sets.push(view.yearless_docs()?);
     let clause = Clause::of_sets(Subject::ReleaseYears, sets);
     if let ([year], [titles]) = (years, &titles[..]) {
         let clause = match years_test(&view.columns(), *year) {
