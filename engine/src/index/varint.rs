@@ -13,6 +13,21 @@ pub(crate) fn write_varint(mut number: u64, out: &mut Vec<u8>) {
 /// Reads a number and leaves the rest; `None` when the bytes end within it.
 #[inline]
 pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
+    // Most numbers are distances of one or two bytes: no loop, and one branch for each byte.
+    match **bytes {
+        [first, ref rest @ ..] if first < 0x80 => {
+            *bytes = rest;
+            Some(u64::from(first))
+        }
+        [first, second, ref rest @ ..] if second < 0x80 => {
+            *bytes = rest;
+            Some(u64::from(first & 0x7f) | u64::from(second) << 7)
+        }
+        _ => read_long_varint(bytes),
+    }
+}
+
+fn read_long_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for (idx, &byte) in bytes.iter().enumerate().take(9) {
         number |= u64::from(byte & 0x7f) << (7 * idx);

@@ -3,6 +3,8 @@
 use crate::index::StoredDoc;
 use crate::model::{CatalogId, RecordId};
 
+use super::top::Ranked;
+
 /// A document of one segment of a snapshot, with its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
@@ -62,6 +64,20 @@ pub struct Doc<'a> {
     pub(super) part_idx: u32,
     /// Number of the document in its segment.
     pub(super) number: u32,
+}
+
+impl Hit {
+    /// A ranked document of this segment.
+    #[inline]
+    pub(super) fn new(part_idx: usize, ranked: Ranked) -> Self {
+        Self {
+            part_idx: part_idx as u32,
+            doc: ranked.doc(),
+            relevance: ranked.relevance(),
+            fit: ranked.fit(),
+            missing: ranked.missing(),
+        }
+    }
 }
 
 impl Hits {

@@ -24,7 +24,7 @@ use super::top::Ranked;
 
 /// The rest of the best documents of one segment.
 pub(super) struct PageRun<'a> {
-    part_idx: u32,
+    part_idx: usize,
     segment: &'a Segment,
     rest: &'a [Ranked],
     /// Position of its first document, once it was read.
@@ -50,7 +50,7 @@ impl<'a> PageRun<'a> {
     /// The best documents of a segment, in order.
     pub(super) fn new(part_idx: usize, segment: &'a Segment, best: &'a [Ranked]) -> Self {
         Self {
-            part_idx: part_idx as u32,
+            part_idx,
             segment,
             rest: best,
             head: OnceCell::new(),
@@ -112,14 +112,7 @@ impl<'a> PageRun<'a> {
     }
 
     fn hit(&self, idx: usize) -> Hit {
-        let ranked = self.rest[idx];
-        Hit {
-            part_idx: self.part_idx,
-            doc: ranked.doc(),
-            relevance: ranked.relevance(),
-            fit: ranked.fit(),
-            missing: ranked.missing(),
-        }
+        Hit::new(self.part_idx, self.rest[idx])
     }
 
     fn advance(&mut self, count: usize) {

@@ -214,6 +214,11 @@ impl Snapshot {
 
     /// The page of all segments.
     fn merge(&self, found: &[(usize, SegmentHits)], page_size: usize) -> Result<Box<[Hit]>> {
+        // Usual: one segment has all hits.
+        if let [(part_idx, only)] = found {
+            let page = only.best.iter().take(page_size);
+            return Ok(page.map(|&ranked| Hit::new(*part_idx, ranked)).collect());
+        }
         let runs = found.iter().map(|(part_idx, found)| {
             let segment = &*self.parts[*part_idx].0;
             PageRun::new(*part_idx, segment, &found.best)
