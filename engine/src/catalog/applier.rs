@@ -13,6 +13,7 @@ use super::catalog_store::Catalog;
 use super::chunk::{Chunk, OpenChunk};
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::tables::{AppliedChanges, apply_catalog};
+use super::writer::Writer;
 use crate::damage::Treatment;
 use crate::error::{Failed, Result};
 use crate::limits::IMPORT_BUILDERS;
@@ -39,17 +40,21 @@ pub(crate) struct CatalogApplier {
     is_given_up: bool,
 }
 
-/// A thread that builds a chunk; none after the wait for it. Dropping it waits for the thread,
-/// which writes to the data directory.
-struct BuildingChunk(Option<JoinHandle<Result<()>>>);
+/// A chunk that a thread builds. Dropping it waits for the thread, which writes to the data
+/// directory.
+struct BuildingChunk {
+    chunk: Arc<Chunk>,
+    /// None after the wait for it.
+    thread: Option<JoinHandle<Result<()>>>,
+}
 
 impl BuildingChunk {
     fn is_built(&self) -> bool {
-        self.0.as_ref().is_none_or(JoinHandle::is_finished)
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     fn wait(&mut self) -> Result<()> {
-        self.0.take().map_or(Ok(()), |thread| {
+        self.thread.take().map_or(Ok(()), |thread| {
             thread.join().expect("building a segment does not panic")
         })
     }
@@ -57,7 +62,7 @@ impl BuildingChunk {
 
 impl Drop for BuildingChunk {
     fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
+        if let Some(thread) = self.thread.take() {
             // A chunk that could not be built was abandoned: a recovery shows it.
             let _ = thread.join();
         }
@@ -99,9 +104,50 @@ impl CatalogApplier {
         frames: Vec<CatalogFrame>,
         position: Option<&LogPosition>,
     ) -> Result<Vec<Option<CatalogOutcome>>, Failed> {
+        // A chunk is shown without what has changed since: readers would go on with the version
+        // before both, and the first caller has an answer.
+        let mut events = frames.iter().flat_map(|frame| &frame.events);
+        let is_building = |id| self.building.iter().any(|it| it.chunk.has(id));
+        if events.any(|event| is_building(event.record())) {
+            // What could not be built is recovered by the commit.
+            let _ = self.wait_for_building(0);
+        }
+        let catalog = Arc::clone(&self.catalog);
+        self.commit_locked(&mut catalog.writer.lock(), frames, position)
+    }
+
+    /// Makes frames durable and shows them, as far as they can be shown now. Few of them under one
+    /// lock: their caller waits once for an import beside it, and finds them when answered.
+    pub(crate) fn commit_and_show(
+        &mut self,
+        frames: Vec<CatalogFrame>,
+    ) -> Result<Vec<Option<CatalogOutcome>>, Failed> {
+        let catalog = Arc::clone(&self.catalog);
+        let mut writer = catalog.writer.lock();
+        let outcomes = self.commit_locked(&mut writer, frames, None)?;
+        if let Some(chunk) = self.chunk.take() {
+            match catalog.show_few(&mut writer, chunk) {
+                Ok(large) => self.chunk = large,
+                Err(error) => catalog.damage.note(&error, Treatment::ShownLater),
+            }
+        }
+        drop(writer);
+        if self.chunk.is_some() {
+            self.show_or_later();
+        }
+        Ok(outcomes)
+    }
+
+    fn commit_locked(
+        &mut self,
+        writer: &mut Writer,
+        frames: Vec<CatalogFrame>,
+        position: Option<&LogPosition>,
+    ) -> Result<Vec<Option<CatalogOutcome>>, Failed> {
         let mut skipped = Vec::new();
         // Taken: after an error the chunk is abandoned already.
-        let (chunk, outcomes) = self.catalog.commit_to_chunk(self.chunk.take(), |rows| {
+        let chunk = self.chunk.take();
+        let (chunk, outcomes) = self.catalog.commit_to_chunk(writer, chunk, |rows| {
             apply_frames(rows, frames, position, &mut skipped)
         })?;
         self.chunk = Some(chunk);
@@ -125,7 +171,10 @@ impl CatalogApplier {
         let its_chunk = Arc::clone(&chunk);
         let builder = std::thread::Builder::new().name("index".into());
         match builder.spawn(move || OpenChunk::new(&catalog, its_chunk).show()) {
-            Ok(thread) => self.building.push_back(BuildingChunk(Some(thread))),
+            Ok(thread) => {
+                let thread = Some(thread);
+                self.building.push_back(BuildingChunk { chunk, thread });
+            }
             // On this thread, then, after the earlier ones.
             Err(_) => {
                 let before = self.wait_for_building(0);

@@ -16,6 +16,7 @@ use crate::limits::{
     DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_BYTES, IMPORT_SEGMENT_RECORDS,
     RECORD_OVERHEAD_BYTES,
 };
+use crate::model::RecordId;
 use crate::store::Transaction;
 
 /// Committed records that are not searchable yet.
@@ -39,6 +40,14 @@ impl Chunk {
     pub(super) fn close(mut self) -> Self {
         keep_newest(&mut self.changes);
         self
+    }
+
+    /// Returns true if a closed chunk has a change of this record. Cost: a comparison for an id
+    /// beyond its own, as those of an import are.
+    pub(super) fn has(&self, id: RecordId) -> bool {
+        let is_within = self.changes.last().is_some_and(|last| id <= last.id);
+        let found = || self.changes.binary_search_by_key(&id, |change| change.id);
+        is_within && found().is_ok()
     }
 
     /// Returns true if it is small enough for the delta.
@@ -87,11 +96,11 @@ impl Catalog {
     /// Errors: the chunk is abandoned.
     pub(super) fn commit_to_chunk(
         &self,
+        writer: &mut Writer,
         chunk: Option<Chunk>,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<AppliedChanges>,
     ) -> Result<(Chunk, Vec<CatalogOutcome>), Failed> {
-        let mut writer = self.writer.lock();
-        if let Err(error) = self.ensure_recovered(&mut writer) {
+        if let Err(error) = self.ensure_recovered(writer) {
             if let Some(chunk) = chunk {
                 // Its earlier commits are durable: the next recovery shows them from the journal.
                 writer.abandon_chunk(chunk.token);
@@ -104,7 +113,7 @@ impl Catalog {
             changes: Vec::new(),
             bytes: 0,
         });
-        let mut applied = match self.apply(&mut writer, work) {
+        let mut applied = match self.apply(writer, work) {
             Ok(applied) => applied,
             Err(failed) => {
                 writer.abandon_chunk(chunk.token);
@@ -131,7 +140,7 @@ impl Catalog {
     /// and searches of their records do not wait for a large import.
     fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
         if chunk.fits_in_delta() {
-            return self.show_in_delta(chunk);
+            return self.show_in_delta(&mut self.writer.lock(), chunk);
         }
         let mut builder = SegmentBuilder::new();
         for change in &chunk.changes {
@@ -141,7 +150,7 @@ impl Catalog {
         }
         // None of its records is active: only the removal of older versions is left to show.
         if builder.is_empty() {
-            return self.show_in_delta(chunk);
+            return self.show_in_delta(&mut self.writer.lock(), chunk);
         }
         // The chunk is open: a file that the manifest does not name yet is not removed.
         let number = self.files.next_number();
@@ -150,9 +159,8 @@ impl Catalog {
     }
 
     /// Shows a chunk that is small: its newest records go to the delta.
-    fn show_in_delta(&self, chunk: &Chunk) -> Result<()> {
-        let mut writer = self.writer.lock();
-        self.ensure_recovered(&mut writer)?;
+    fn show_in_delta(&self, writer: &mut Writer, chunk: &Chunk) -> Result<()> {
+        self.ensure_recovered(writer)?;
         let ended = writer.end_chunk(chunk.token);
         let mut newest = Vec::with_capacity(chunk.changes.len());
         for change in &chunk.changes {
@@ -164,7 +172,21 @@ impl Catalog {
             }
         }
         // Overtaken records are shown by the commit that overtook them.
-        self.show_changes(&mut writer, &chunk.commits, &newest)
+        self.show_changes(writer, &chunk.commits, &newest)
+    }
+
+    /// Shows a chunk that was committed under the same lock, if it is small; else gives it back. A
+    /// chunk that cannot be shown is recovered: errors are of that.
+    pub(super) fn show_few(&self, writer: &mut Writer, chunk: Chunk) -> Result<Option<Chunk>> {
+        if !chunk.fits_in_delta() {
+            return Ok(Some(chunk));
+        }
+        let chunk = chunk.close();
+        if self.show_in_delta(writer, &chunk).is_err() {
+            writer.abandon_chunk(chunk.token);
+            self.ensure_recovered(writer)?;
+        }
+        Ok(None)
     }
 
     /// Shows a chunk as a segment file.

@@ -24,6 +24,15 @@ codec! {
     }
 }
 
+impl CatalogEvent {
+    /// Id of the record that it changes.
+    pub(crate) const fn record(&self) -> RecordId {
+        match self {
+            Self::PutRecord(id, _) | Self::SetActive(id, _) | Self::DeleteRecord(id) => *id,
+        }
+    }
+}
+
 /// Result of a change of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CatalogOutcome {

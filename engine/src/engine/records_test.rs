@@ -107,6 +107,36 @@ fn a_change_of_another_caller_between_them_is_replaced() {
     }
 }
 
+/// The caller of the first change has its answer when the segment is built.
+#[test]
+fn a_record_that_is_being_built_is_shown_before_it_changes_again() {
+    let dir = work_dir();
+    let (engine, mut applier) = begin(dir.path(), true);
+    applier.commit(vec![put("One", [1])], None).unwrap();
+    applier.build().unwrap();
+    applier.commit(vec![put("Two", [1])], None).unwrap();
+    assert_eq!(title_of(&engine, 1).unwrap(), "One 1");
+    applier.show().unwrap();
+    assert_eq!(title_of(&engine, 1).unwrap(), "Two 1");
+    assert_eq!(engine.verify(false).unwrap(), []);
+}
+
+#[test]
+fn few_and_many_changes_are_shown_when_they_are_answered() {
+    let dir = work_dir();
+    let engine = open(dir.path());
+    let mut applier = CatalogApplier::new(Arc::clone(&engine.database().catalog));
+    for (numbers, files_count) in [(0..10, 0), (10..10 + DELTA_RECORDS_MAX as u64 + 1, 1)] {
+        let count = numbers.end - numbers.start;
+        let outcomes = applier.commit_and_show(vec![put("One", numbers)]).unwrap();
+        assert_eq!(outcomes.len() as u64, count);
+        assert!(applier.is_empty());
+        assert_eq!(engine.stats().unwrap().file_segments, files_count);
+    }
+    assert_eq!(found(&engine, "one"), 10 + DELTA_RECORDS_MAX as u64 + 1);
+    assert_eq!(engine.verify(false).unwrap(), []);
+}
+
 /// As after an error, or when a node stops.
 #[test]
 fn a_chunk_that_is_not_shown_is_shown_by_the_next_change() {

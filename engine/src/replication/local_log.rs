@@ -164,8 +164,7 @@ impl LocalLog {
 
     fn commit_catalog(&self, frames: &[CatalogFrame]) -> Result<Vec<EventOutcome>, Failed> {
         let mut applier = CatalogApplier::new(Arc::clone(&self.catalog));
-        let outcomes = applier.commit(frames.to_vec(), None)?;
-        applier.show_or_later();
+        let outcomes = applier.commit_and_show(frames.to_vec())?;
         let outcomes = outcomes.into_iter();
         Ok(outcomes.flatten().map(EventOutcome::Catalog).collect())
     }
